@@ -25,6 +25,7 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Failure, RunId};
 
 use crate::backup::Backup;
+use crate::changes::Changes;
 use crate::costs::{CostLine, CostQuery};
 use crate::error::{self, DatabaseResult as Result};
 use crate::figures::{CallFact, HourSpend};
@@ -181,6 +182,14 @@ impl Database {
             (Self::Sqlite(it), _) => Spills::of(it.path(), others),
             _ => unreachable!("only a server has this database"),
         }
+    }
+
+    /// The changes of runs from now on, as far as the database tells them.
+    pub(crate) fn changes(&self) -> Changes {
+        Changes::told(match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(it) => Some(it.changes()),
+        })
     }
 
     /// Whether it is on a server.

@@ -14,6 +14,7 @@
 
 mod backup;
 mod blocking;
+mod changes;
 mod clock;
 mod costs;
 mod database;
@@ -39,6 +40,7 @@ mod tokens;
 mod writer;
 
 pub use backup::{Backup, Restored};
+pub use changes::Changes;
 pub use costs::{CostBy, CostLine, CostQuery};
 pub use database::{Location, ServerUrl, restore};
 pub use day::Day;

@@ -10,6 +10,7 @@ use parallel_llm_engine::{CallerSlot, Failure, RunId, RunPlan};
 use tokio::time::Instant;
 
 use crate::backup::Backup;
+use crate::changes::Changes;
 use crate::clock;
 use crate::costs::{CostLine, CostQuery};
 use crate::database::{Database, Location, Reader, ServerUrl};
@@ -291,6 +292,11 @@ impl Store {
     /// beside the database ([`Store::spills`]) are not part of it.
     pub async fn back_up(&self, to: &Path) -> Result<Backup, Failure> {
         self.shared.database.back_up(to).await
+    }
+
+    /// The changes of runs from now on, for a watcher that would otherwise look at its run all the time.
+    pub fn changes(&self) -> Changes {
+        self.shared.database.changes()
     }
 
     /// Whether the database is on a server, where other machines may continue a run.

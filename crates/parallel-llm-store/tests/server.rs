@@ -16,7 +16,7 @@ use crate::support::{
     Fixture, OpenRun as _, Place, every_kind, plan, recorded, run_id, seat, sent, simple, started, value,
     values, write,
 };
-use parallel_llm_engine::port::Journal as _;
+use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, RunStatus};
 use parallel_llm_store::{CheckDepth, Integrity, RunFilter, RunScope, Store, StoreConfig};
@@ -195,6 +195,46 @@ async fn a_server_that_ends_all_connections_is_met_again() {
     assert_eq!(store.list(RunScope::All, RunFilter::default()).await.unwrap().len(), 1);
     assert_eq!(store.append(lease, recorded(2, vec![sent(seat(1, 1))])).await, Ok(()));
     assert_eq!(store.spills().waiting.len(), 0, "a connection that ended while nobody used it is replaced");
+}
+
+/// A watcher that is told of nothing looks every two seconds, so fifteen changes would take half a minute.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watcher_is_told_of_what_another_machine_writes() {
+    const CHANGES: u64 = 15;
+    only_on_a_server!();
+    let fixture = Fixture::new().await;
+    let name = format!("watching-{}", std::process::id());
+    let url = format!("{}&application_name={name}", fixture.place.url.as_ref().unwrap());
+    let folder = fixture.folder.path().join("machine");
+    let watcher = Store::open(StoreConfig::on_server(url.parse().unwrap(), folder)).await.unwrap();
+    let listeners = format!(
+        "SELECT pid FROM pg_stat_activity WHERE application_name = '{name}' AND query LIKE 'LISTEN%'"
+    );
+    let is_listening = async || !values::<i64>(&fixture.other_connection(), &listeners).is_empty();
+    let owner = &fixture.store;
+    let first = write(owner, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
+    let other = write(owner, plan(2, StoreMode::Full), recorded(1, vec![started()])).await;
+    let mut changes = watcher.changes();
+    eventually(is_listening).await;
+    changes.next(run_id(1), 1).await;
+    let mut text = String::new();
+    let mut told = async |lease: Lease, seqs: std::ops::Range<u64>| {
+        for seq in seqs {
+            text.push('x');
+            owner.append(other, recorded(seq, vec![sent(seat(1, 1))])).await.unwrap();
+            owner.append(lease, recorded(seq, vec![sent(seat(1, 1))])).await.unwrap();
+            changes.next(lease.run_id, seq - 1).await;
+            owner.checkpoint(lease, seat(1, 1), text.clone()).await.unwrap();
+            changes.next(lease.run_id, seq).await;
+        }
+    };
+    tokio::time::timeout(LONG / 2, told(first, 2..2 + CHANGES)).await.unwrap();
+
+    let end = listeners.replacen("SELECT pid", "SELECT pg_terminate_backend(pid)", 1);
+    assert_eq!(values::<bool>(&fixture.other_connection(), &end), [true]);
+    eventually(async || !is_listening().await).await;
+    eventually(is_listening).await;
+    tokio::time::timeout(LONG / 2, told(first, 2 + CHANGES..2 + 2 * CHANGES)).await.unwrap();
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ impl Asking {
         let handle = RunHandle::elsewhere(Arc::clone(&hub), calibration, files, tasks);
         if !is_over {
             let takeover = handle.takeover();
-            let relay = Relay { store: Arc::clone(&self.history.store), id, hub };
+            let relay = Relay::new(Arc::clone(&self.history.store), id, hub);
             let following = Following { asking: self.clone(), relay, takeover, writer, budget };
             // Following outlives its caller: a run does not belong to its callers.
             runs.beside(following.follow());
@@ -67,8 +67,8 @@ impl Following {
         Box::pin(self.run())
     }
 
-    async fn run(self) {
-        let relay = &self.relay;
+    async fn run(mut self) {
+        let relay = &mut self.relay;
         while self.takeover.is_wanted() && !relay.is_closed() {
             let progress = match relay.next().await {
                 Some(Polled::Progress(progress)) => progress,

@@ -159,7 +159,7 @@ impl PastRun {
         let is_running = self.run.status == RunStatus::Running;
         let Held { hub, mut tasks, files, calibration, .. } = self.hold(None, TaskTracker::new());
         if is_running {
-            tasks.spawn(Relay { store, id, hub: Arc::clone(&hub) }.run());
+            tasks.spawn(Relay::new(store, id, Arc::clone(&hub)).run());
         } else {
             // No process will close it any more, so waiting for that would never end.
             hub.mark_interrupted();

@@ -7,13 +7,13 @@ use parallel_llm_engine::RunId;
 use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::Run;
-use parallel_llm_store::{RunProgress, Store};
+use parallel_llm_store::{Changes, RunProgress, Store};
 use tokio::time::Instant;
 
 use crate::lazy::Lazy;
 
-/// The interval of polling the store for a run of another process.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How long the store is left alone if it could not be reached.
+const UNREACHED_PAUSE: Duration = Duration::from_millis(500);
 /// How long a run on a server may be lost before that is told: another machine continues it within a few seconds.
 const LOST_MAX: Duration = Duration::from_secs(10);
 
@@ -22,9 +22,10 @@ pub(crate) struct Relay {
     pub(crate) store: Arc<Lazy<Store>>,
     pub(crate) id: RunId,
     pub(crate) hub: Arc<Hub>,
+    changes: Option<Changes>,
 }
 
-/// The result of polling a run.
+/// The result of looking at a run.
 pub(crate) enum Polled {
     /// New events or text.
     Progress(Box<RunProgress>),
@@ -33,14 +34,19 @@ pub(crate) enum Polled {
 }
 
 impl Relay {
+    /// A relay of this run into this hub.
+    pub(crate) const fn new(store: Arc<Lazy<Store>>, id: RunId, hub: Arc<Hub>) -> Self {
+        Self { store, id, hub, changes: None }
+    }
+
     /// Relays until the run is closed, or its process has ended and no other continues it.
-    pub(crate) async fn run(self) {
+    pub(crate) async fn run(mut self) {
         let mut lost_since = None;
         while !self.is_closed() {
             let is_lost = match self.next().await {
                 Some(Polled::Progress(progress)) => self.pass_on(*progress),
                 Some(Polled::Purged) => return self.hub.mark_interrupted(),
-                // The store may be readable at the next poll; waiting callers have limits of their own.
+                // The store may be readable next time; waiting callers have limits of their own.
                 None => continue,
             };
             lost_since = is_lost.then(|| lost_since.unwrap_or_else(Instant::now));
@@ -60,11 +66,24 @@ impl Relay {
         self.hub.with_run(|run| run.closed)
     }
 
-    /// The next poll; `None` if the store cannot be read now.
-    pub(crate) async fn next(&self) -> Option<Polled> {
-        tokio::time::sleep(POLL_INTERVAL).await;
+    /// What is new when it is time to look again; `None` if the store cannot be read now.
+    pub(crate) async fn next(&mut self) -> Option<Polled> {
+        let looked = self.look().await;
+        if looked.is_none() {
+            tokio::time::sleep(UNREACHED_PAUSE).await;
+        }
+        looked
+    }
+
+    async fn look(&mut self) -> Option<Polled> {
+        let store = self.store.get().await.ok()?;
         let seq = self.hub.with_run(|run| run.seq);
-        let progress = self.store.get().await.ok()?.follow(self.id, seq).await.ok()?;
+        match &mut self.changes {
+            Some(changes) => changes.next(self.id, seq).await,
+            // What has changed since the run was read is not told, so the first look is at once.
+            None => self.changes = Some(store.changes()),
+        }
+        let progress = store.follow(self.id, seq).await.ok()?;
         Some(progress.map_or(Polled::Purged, |progress| Polled::Progress(Box::new(progress))))
     }
 

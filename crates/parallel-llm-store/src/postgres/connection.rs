@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::notify::{ChangedRuns, Channel};
 use super::session::{Parameters, Session};
 use super::wire::{Wire, away};
 use crate::clock;
@@ -57,6 +58,8 @@ pub(crate) struct Transaction {
     // Owned, so that a connection that failed is dropped with it.
     pub(super) session: Session,
     now_ms: i64,
+    /// What other processes are told of after the commit.
+    pub(super) changed: ChangedRuns,
 }
 
 impl Transaction {
@@ -87,13 +90,14 @@ impl Transaction {
 pub(crate) struct WriteConnection {
     wire: Arc<Wire>,
     session: Option<Session>,
+    channel: Arc<Channel>,
     /// When the server was last found away.
     away_at: Option<Instant>,
 }
 
 impl WriteConnection {
-    pub(super) const fn new(wire: Arc<Wire>, session: Session) -> Self {
-        Self { wire, session: Some(session), away_at: None }
+    pub(super) const fn new(wire: Arc<Wire>, session: Session, channel: Arc<Channel>) -> Self {
+        Self { wire, session: Some(session), channel, away_at: None }
     }
 
     /// Begins a transaction, waiting at most this long for each lock.
@@ -106,12 +110,12 @@ impl WriteConnection {
         // One exchange. The time is taken last, since waiting for the lock may have been long.
         let (session, now_ms) =
             self.begin_with(&format!("BEGIN; SET LOCAL lock_timeout = {wait_ms}; {admit}{NOW_MS}"), wait)?;
-        Ok(Transaction { session, now_ms })
+        Ok(Transaction { session, now_ms, changed: ChangedRuns::new() })
     }
 
-    /// Makes a transaction durable.
+    /// Makes a transaction durable, and tells other processes of it.
     pub(crate) fn commit(&mut self, transaction: Transaction) -> Result<(), DatabaseError> {
-        transaction.session.command("COMMIT")?;
+        transaction.session.command(&self.channel.commit(&transaction.changed))?;
         self.session = Some(transaction.session);
         Ok(())
     }

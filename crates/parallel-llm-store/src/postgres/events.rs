@@ -74,7 +74,11 @@ impl Transaction {
         let (attempt, text) = (i64::from(*attempt), text.as_bytes());
         let (run_id, epoch) = (lease.run_id.to_string(), integer(lease.epoch));
         let values: Parameters<'_> = &[slot, &attempt, start, &text, at_ms, checksum, &run_id, &epoch];
-        Ok(self.execute(sql, values)? == 1)
+        let is_written = self.execute(sql, values)? == 1;
+        if is_written {
+            self.changed.entry(run_id).or_default();
+        }
+        Ok(is_written)
     }
 
     /// Writes the rows of an append.
@@ -83,6 +87,9 @@ impl Transaction {
         changes: &AppendRows<'_>,
         money: &LedgerRows,
     ) -> Result<(), DatabaseError> {
+        if let Some(newest) = changes.events.last() {
+            self.changed.insert(changes.run_id.clone(), Some(newest.seq));
+        }
         self.insert_events(changes)?;
         self.insert_texts(changes)?;
         self.write_ledger(&changes.run_id, money)?;

@@ -11,6 +11,7 @@ mod events;
 mod figures;
 mod inspect;
 mod ledger;
+mod notify;
 mod purge;
 mod readers;
 mod row;
@@ -24,18 +25,21 @@ mod tokens;
 mod url;
 mod wire;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next::{Advice, Next};
+use tokio::sync::broadcast;
 
 use crate::blocking::blocking;
+use crate::changes::{CHANGES_MAX, Change};
 use crate::error::{self, DatabaseError, URL_SETTING};
 use crate::row::integer;
 
 use connection::Right;
 pub(crate) use connection::{Reader, Transaction, WriteConnection};
+use notify::Channel;
 pub(crate) use purge::PurgeLock;
 use readers::Readers;
 use session::Session;
@@ -78,6 +82,9 @@ pub(crate) struct Database {
     wire: Arc<Wire>,
     /// Its own name, whatever its address.
     id: Arc<str>,
+    channel: Arc<Channel>,
+    /// Passes on what other processes tell, once anyone listens.
+    changes: Arc<OnceLock<broadcast::Sender<Change>>>,
 }
 
 impl Database {
@@ -90,10 +97,11 @@ impl Database {
                 |cause: DatabaseError| cause.failure(&format!("cannot open the run database `{url}`"));
             let wire = Arc::new(Wire::to(&url).map_err(unopened)?);
             let session = Session::open(&wire, wait).map_err(unopened)?;
-            let id = prepare(&session, &url)?.into();
-            let database =
-                Self { readers: Arc::new(Readers::of(Arc::clone(&wire))), wire: Arc::clone(&wire), id };
-            Ok((database, WriteConnection::new(wire, session)))
+            let id: Arc<str> = prepare(&session, &url)?.into();
+            let channel = Arc::new(Channel::of(&id));
+            let connection = WriteConnection::new(Arc::clone(&wire), session, Arc::clone(&channel));
+            let readers = Arc::new(Readers::of(Arc::clone(&wire)));
+            Ok((Self { readers, wire, id, channel, changes: Arc::default() }, connection))
         })
         .await
     }
@@ -109,6 +117,16 @@ impl Database {
         read: impl FnOnce(Reader<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         self.readers.read(read).await
+    }
+
+    /// The changes of runs that processes tell from now on, which takes a connection of its own.
+    pub(crate) fn changes(&self) -> broadcast::Receiver<Change> {
+        let listen = || {
+            let (watchers, _) = broadcast::channel(CHANGES_MAX);
+            self.wire.listen(self.channel.listen(), watchers.clone());
+            watchers
+        };
+        self.changes.get_or_init(listen).subscribe()
     }
 
     /// Closes the reading connections.

@@ -5,7 +5,7 @@
 //! came about, with a deadline of its own, and may drop its connection anywhere. The driver's own blocking client would
 //! allow neither inside a runtime, where the writer is.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -13,12 +13,14 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
-use tokio_postgres::{Client, Config};
+use tokio::sync::{broadcast, oneshot};
+use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_util::sync::CancellationToken;
 
+use super::notify;
 use super::tls::Connector;
 use super::url::ServerUrl;
+use crate::changes::Change;
 use crate::clock;
 use crate::error::{DatabaseError, DatabaseErrorKind};
 
@@ -31,6 +33,9 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
 /// How long sent bytes may stay unconfirmed before the system gives the connection up.
 const UNCONFIRMED_MAX: Duration = Duration::from_secs(15);
+
+/// The pause before a connection that listens is opened again.
+const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 
 /// The way to a server.
 #[derive(Debug)]
@@ -107,11 +112,54 @@ impl Wire {
             }
         }
     }
+
+    /// Passes on the notifications that this command listens to, on a connection of its own that is opened again when it
+    /// has ended, for as long as this value lives.
+    pub(super) fn listen(&self, command: String, watchers: broadcast::Sender<Change>) {
+        let (config, connector) = (self.config.clone(), self.connector.0.clone());
+        self.runtime.spawn(async move {
+            loop {
+                // Whatever went wrong, watchers look by themselves meanwhile.
+                let _ = listen(&config, connector.clone(), &command, &watchers).await;
+                tokio::time::sleep(LISTEN_AGAIN).await;
+            }
+        });
+    }
 }
 
 impl Drop for Wire {
     fn drop(&mut self) {
         self.stop.cancel();
+    }
+}
+
+/// Listens until the connection ends.
+async fn listen(
+    config: &Config,
+    connector: Connector,
+    command: &str,
+    watchers: &broadcast::Sender<Change>,
+) -> Result<(), tokio_postgres::Error> {
+    let (client, mut connection) = config.connect(connector).await?;
+    let hearing = async {
+        while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+            if let AsyncMessage::Notification(told) = message? {
+                // Nobody may be watching at the moment.
+                drop(watchers.send(notify::read(told.payload())));
+            }
+        }
+        Ok(())
+    };
+    let listening = async {
+        client.batch_execute(command).await?;
+        // What was told before is unknown.
+        drop(watchers.send(Change::Any));
+        // The connection ends with the client.
+        std::future::pending().await
+    };
+    tokio::select! {
+        ended = hearing => ended,
+        failed = listening => failed,
     }
 }
 
