@@ -11,6 +11,7 @@ mod checks;
 mod choosing;
 mod completions;
 mod conversations;
+mod deploy;
 mod dialects;
 mod doctor;
 mod documentation;

@@ -13,7 +13,7 @@ use crate::http::program::serve;
 /// The address of a database whose schemas are the tests' to make.
 const SERVER: &str = "PARALLEL_LLM_TEST_DATABASE_URL";
 /// The setting that names it to the program.
-const SETTING: &str = "database_url";
+pub(crate) const SETTING: &str = "database_url";
 const ONE: &str = "openai/gpt-6.1-sol";
 const HANGING: &str = "deepseek/deepseek-v4-pro-0813";
 
@@ -49,7 +49,7 @@ fn machines() -> Option<[Machine; 2]> {
 
 /// The address of a fresh schema.
 #[expect(clippy::disallowed_methods, reason = "a test reads what the person running it says")]
-fn fresh() -> Option<String> {
+pub(crate) fn fresh() -> Option<String> {
     static SCHEMAS: AtomicU32 = AtomicU32::new(0);
     let base = std::env::var(SERVER).ok()?;
     let number = SCHEMAS.fetch_add(1, Ordering::Relaxed);

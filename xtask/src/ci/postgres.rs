@@ -20,7 +20,7 @@ const USER: &str = "postgres";
 /// The tests on a server: those of the store, and of the program those about several machines. The others need none.
 const TESTS: [&str; 2] = [
     "test -p parallel-llm-store --locked --test store",
-    "test --workspace --locked --test program replicas::",
+    "test --workspace --locked --test program -- replicas:: deploy::",
 ];
 /// The variable by which the tests find the server.
 const VARIABLE: &str = "PARALLEL_LLM_TEST_DATABASE_URL";
