@@ -1,12 +1,14 @@
 //! Machines that keep their runs on one PostgreSQL server. The stage `postgres` names the server; without one there is nothing
 //! to test here.
 
+mod faults;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use parallel_llm_testkit::simulator::{Fault, Script};
 use parallel_llm_testkit::{Call, Output, Sandbox};
 use serde_json::Value;
-use tokio_postgres::NoTls;
+use tokio_postgres::{NoTls, SimpleQueryMessage, SimpleQueryRow};
 
 use crate::http::program::serve;
 
@@ -55,17 +57,29 @@ pub(crate) fn fresh() -> Option<String> {
     let number = SCHEMAS.fetch_add(1, Ordering::Relaxed);
     let begun = std::time::UNIX_EPOCH.elapsed().expect("it is after 1970").as_micros();
     let schema = format!("p{}_{number}_{begun}", std::process::id());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a thread");
-    runtime.block_on(async {
-        let (client, connection) = tokio_postgres::connect(&base, NoTls).await.expect("the server is there");
-        let statement = format!("CREATE SCHEMA {schema}");
-        tokio::select! {
-            made = client.batch_execute(&statement) => made.expect("a schema can be made"),
-            ended = connection => panic!("the connection has ended: {ended:?}"),
-        }
-    });
+    select(&base, &format!("CREATE SCHEMA {schema}"));
     let separator = if base.contains('?') { '&' } else { '?' };
     Some(format!("{base}{separator}options=-csearch_path%3D{schema}"))
+}
+
+/// The rows of a statement as text.
+fn select(url: &str, sql: &str) -> Vec<Vec<String>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a thread");
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("the server is there");
+        let answer = tokio::select! {
+            answer = client.simple_query(sql) => answer.expect("the statement is right"),
+            ended = connection => panic!("the connection has ended: {ended:?}"),
+        };
+        let text = |row: SimpleQueryRow| {
+            (0..row.len()).map(|column| row.get(column).unwrap_or_default().to_owned()).collect()
+        };
+        let rows = answer.into_iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(text(row)),
+            _ => None,
+        });
+        rows.collect()
+    })
 }
 
 fn run_id(report: &Value) -> &str {
