@@ -96,7 +96,7 @@ const STAGES: &[Stage] = &[
     ("endpoint", endpoint::run),
     ("agents", agents::run),
     ("page", page::run),
-    ("postgres", |_| postgres::run()),
+    ("postgres", postgres::run),
     ("fuzz", fuzz::run),
     ("coverage", coverage::run),
     ("aimock", |_| upstreams::aimock()),

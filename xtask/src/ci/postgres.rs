@@ -8,6 +8,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::State;
 use super::report::Verdict;
 use super::system;
 use crate::failure::Failure;
@@ -24,6 +25,11 @@ const TESTS: [&str; 2] = [
 ];
 /// The variable by which the tests find the server.
 const VARIABLE: &str = "PARALLEL_LLM_TEST_DATABASE_URL";
+/// How many faults each of the four groups of servers outlives with `--long`, by the variable that its test reads: a thousand
+/// in all, and the time limit for them. They take half an hour.
+const CYCLES: &str = "PARALLEL_LLM_TEST_REPLICA_CYCLES";
+const CYCLES_LONG: &str = "250";
+const LONG_MAX: Duration = Duration::from_hours(2);
 /// Time limit of making, starting and stopping a server, which take seconds.
 const STEP_MAX: Duration = Duration::from_mins(2);
 /// Its settings. What it stores need not survive a power cut; the tests that run at once have seven connections each.
@@ -38,11 +44,13 @@ struct Cluster {
     port: u16,
 }
 
-pub(super) fn run() -> Result<Verdict, Failure> {
+pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     let server = Cluster::start()?;
     let url = format!("postgres://{USER}@127.0.0.1:{}/postgres?sslmode=disable", server.port);
     for tests in TESTS {
-        Program::cargo(tests).variable(VARIABLE, &url).run()?;
+        let tests = Program::cargo(tests).variable(VARIABLE, &url);
+        let tests = if state.long { tests.variable(CYCLES, CYCLES_LONG).time_limit(LONG_MAX) } else { tests };
+        tests.run()?;
     }
     Ok(Verdict::Passed)
 }
