@@ -94,9 +94,9 @@ fn any_of_three_replicas_takes_any_request() {
     let chats = sandboxes.each_ref().map(|sandbox| sandbox.chats().len());
     assert_eq!(chats, [1, 0, 0], "one key is one run on all replicas");
 
+    // A cluster would ask by the address of the pod if its file did not name the host.
+    assert_eq!(text("deploy/kubernetes/replicas.yaml").matches(HOST).count(), 2);
     for (running, address) in replicas {
-        // A cluster would ask by the address of the pod if its file did not name the host.
-        assert_eq!(text("deploy/kubernetes/replicas.yaml").matches(HOST).count(), 2);
         for path in ["/healthz", "/readyz"] {
             let mut wire = Wire::to(address);
             wire.write(format!("GET {path} HTTP/1.1\r\nHost: {HOST}\r\n\r\n"));

@@ -77,6 +77,19 @@ impl Proxy {
     }
 }
 
+/// A store on another machine, at this address of the same database.
+async fn other_machine(fixture: &Fixture, url: &str) -> Store {
+    let folder = fixture.folder.path().join("machine");
+    Store::open(StoreConfig::on_server(url.parse().unwrap(), folder)).await.unwrap()
+}
+
+/// The same with a name for its connections, by which the server knows them.
+async fn named_machine(fixture: &Fixture, begin: &str) -> (Store, String) {
+    let name = format!("{begin}-{}", std::process::id());
+    let url = format!("{}&application_name={name}", fixture.place.url.as_ref().unwrap());
+    (other_machine(fixture, &url).await, name)
+}
+
 /// A store whose way to the server can be cut, and the way.
 async fn behind_proxy(fixture: &Fixture) -> (Store, Proxy) {
     let url = fixture.place.url.clone().unwrap();
@@ -84,9 +97,7 @@ async fn behind_proxy(fixture: &Fixture) -> (Store, Proxy) {
     let (address, rest) = rest.split_once('/').unwrap();
     let proxy = Proxy::to(address.to_owned()).await;
     let url = format!("{begin}@127.0.0.1:{}/{rest}", proxy.port);
-    let folder = fixture.folder.path().join("machine");
-    let store = Store::open(StoreConfig::on_server(url.parse().unwrap(), folder)).await.unwrap();
-    (store, proxy)
+    (other_machine(fixture, &url).await, proxy)
 }
 
 async fn eventually(is_so: impl AsyncFn() -> bool) {
@@ -181,10 +192,7 @@ async fn a_server_that_ends_all_connections_is_met_again() {
     only_on_a_server!();
     let fixture = Fixture::new().await;
     // Under a name of their own, so that only the connections of this test are ended.
-    let name = format!("restarted-{}", std::process::id());
-    let url = format!("{}&application_name={name}", fixture.place.url.as_ref().unwrap());
-    let folder = fixture.folder.path().join("machine");
-    let store = Store::open(StoreConfig::on_server(url.parse().unwrap(), folder)).await.unwrap();
+    let (store, name) = named_machine(&fixture, "restarted").await;
     let lease = write(&store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
     assert_eq!(store.list(RunScope::All, RunFilter::default()).await.unwrap().len(), 1);
     // As a restart does.
@@ -203,10 +211,7 @@ async fn a_watcher_is_told_of_what_another_machine_writes() {
     const CHANGES: u64 = 15;
     only_on_a_server!();
     let fixture = Fixture::new().await;
-    let name = format!("watching-{}", std::process::id());
-    let url = format!("{}&application_name={name}", fixture.place.url.as_ref().unwrap());
-    let folder = fixture.folder.path().join("machine");
-    let watcher = Store::open(StoreConfig::on_server(url.parse().unwrap(), folder)).await.unwrap();
+    let (watcher, name) = named_machine(&fixture, "watching").await;
     let listeners = format!(
         "SELECT pid FROM pg_stat_activity WHERE application_name = '{name}' AND query LIKE 'LISTEN%'"
     );

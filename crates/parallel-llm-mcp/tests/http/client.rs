@@ -119,10 +119,14 @@ impl Reply {
 
     /// The body as JSON, or the last event of a stream.
     pub(crate) fn json(&self) -> Value {
+        self.try_json().unwrap_or_else(|error| panic!("no JSON: {error}: {self:?}"))
+    }
+
+    /// The same of a reply that may have been cut off.
+    pub(crate) fn try_json(&self) -> serde_json::Result<Value> {
         let text = self.text();
         let mut events = text.lines().filter_map(|line| line.strip_prefix("data: "));
-        let json = events.next_back().unwrap_or(&text);
-        serde_json::from_str(json).unwrap_or_else(|error| panic!("no JSON: {error}: {self:?}"))
+        serde_json::from_str(events.next_back().unwrap_or(&text))
     }
 
     /// The code of an error.

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::{SETTING, fresh, select};
 use crate::http::client::Wire;
-use crate::http::program::serve;
+use crate::http::program::{serve, structured};
 use crate::http::sessions::modern;
 
 /// How many cycles each group of servers goes through; 250 make a thousand.
@@ -146,12 +146,10 @@ fn ask(address: SocketAddr, key: &str) -> Option<Value> {
         "idempotency_key": key});
     let mut wire = Wire::to(address);
     wire.write(modern(address, "process_prompt", &arguments));
-    let text = wire.reply()?.text();
-    let last = text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back();
-    let message: Value = serde_json::from_str(last.unwrap_or(&text)).ok()?;
-    let result = message["result"]["structuredContent"].clone();
+    let message = wire.reply()?.try_json().ok()?;
+    let result = structured(&message);
     let is_over = ["complete", "partial", "failed"].iter().any(|status| result["status"] == *status);
-    is_over.then_some(result)
+    is_over.then(|| result.clone())
 }
 
 /// Asks until there is a result, as a client does that lost its server.
