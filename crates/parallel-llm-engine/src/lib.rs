@@ -43,6 +43,6 @@ pub use run::reopening::Reopening;
 pub use run::{Run, RunStatus, SeatStatus};
 pub use value::answer::{Answer, Failure, Finish};
 pub use value::code::Code;
-pub use value::id::RunId;
+pub use value::id::{BatchId, RunId};
 pub use value::money::PicoUsd;
 pub use value::usage::Usage;

@@ -253,7 +253,7 @@ async fn a_server_learns_through_which_servers_a_question_came() {
         process_id: process_id.to_owned(),
         ..ProviderConfig::default()
     };
-    let lineage = Lineage { via: vec!["A1".to_owned(), "B2".to_owned()], trace: None };
+    let lineage = Lineage { via: vec!["A1".to_owned(), "B2".to_owned()], trace: None, batch: None };
     for process_id in ["C3", ""] {
         let provider = Provider::new(config(process_id)).unwrap();
         let call = Call { lineage: lineage.clone().into(), ..call() };

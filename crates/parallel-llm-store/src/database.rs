@@ -22,9 +22,10 @@ use std::time::Duration;
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Failure, RunId};
+use parallel_llm_engine::{BatchId, Failure, PicoUsd, RunId};
 
 use crate::backup::Backup;
+use crate::batch::{Batch, BatchJob, BatchState, JobsPage, NewBatch};
 use crate::changes::Changes;
 use crate::costs::{CostLine, CostQuery};
 use crate::error::{self, DatabaseResult as Result};
@@ -40,6 +41,7 @@ use crate::row::call_row::ProviderSpend;
 use crate::row::counted_run::CountChanges;
 use crate::row::event_row::{EventRow, PieceRow};
 use crate::row::filter::{CountFilter, PostingRange, RunPage, SameQuestion};
+use crate::row::job_row::{BatchSums, ClaimOwner, JobEndRow, JobRow, NewJobRow};
 use crate::row::new_run::NewRun;
 use crate::row::ownership::{Ownership, Stamp};
 use crate::row::run_row::{KeyedRun, ListedRun, RunMoment, RunRecord, RunRow, SimilarRun, StoredRow};
@@ -289,6 +291,11 @@ impl Reader<'_> {
         fn tokens(&self) -> Result<Vec<StoredToken>>;
         fn token(&self, hash: [u8; 32]) -> Result<Option<StoredToken>>;
         fn count_tokens(&self) -> Result<i64>;
+        fn batches(&self, limit: usize) -> Result<Vec<Batch>>;
+        fn batch(&self, batch_id: BatchId) -> Result<Option<Batch>>;
+        fn batch_jobs(&self, page: &JobsPage) -> Result<Vec<BatchJob>>;
+        fn job(&self, batch_id: BatchId, line: i64) -> Result<Option<JobRow>>;
+        fn claim_owners(&self) -> Result<Vec<ClaimOwner>>;
     }
 }
 
@@ -307,6 +314,15 @@ impl Transaction {
         match self {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(it) => it.lock_run(run_id),
+        }
+    }
+
+    /// Keeps other processes from changing these batches until the transaction has ended. Called once, before any other row
+    /// is locked.
+    pub(crate) fn lock_batches(&mut self, batch_ids: &[String]) -> Result<()> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(it) => it.lock_batches(batch_ids),
         }
     }
 
@@ -337,6 +353,22 @@ impl Transaction {
         fn insert_token(&mut self, new: &StoredToken) -> Result<Option<StoredToken>>;
         fn revoke_token(&mut self, token_id: i64, now_ms: i64) -> Result<Option<StoredToken>>;
         fn note_token_use(&mut self, token_id: i64, now_ms: i64, stands_ms: i64) -> Result<()>;
+        fn insert_batch(&mut self, new: &NewBatch, now_ms: i64) -> Result<bool>;
+        fn set_batch(
+            &mut self,
+            batch_id: BatchId,
+            state: BatchState,
+            pause: Option<&str>,
+            budget: PicoUsd
+        ) -> Result<()>;
+        fn add_to_batch(&mut self, batch_id: BatchId, sums: &BatchSums, settled_at_ms: Option<i64>) -> Result<()>;
+        fn delete_batch(&mut self, batch_id: BatchId) -> Result<bool>;
+        fn insert_job(&mut self, batch_id: BatchId, job: &NewJobRow) -> Result<bool>;
+        fn waiting_jobs(&mut self, batch_id: BatchId, now_ms: i64, limit: usize) -> Result<Vec<JobRow>>;
+        fn claim_jobs(&mut self, batch_id: BatchId, lines: &[i64], stamp: &Stamp) -> Result<()>;
+        fn end_job(&mut self, batch_id: BatchId, line: i64, end: &JobEndRow<'_>) -> Result<()>;
+        fn retry_failed(&mut self, batch_id: BatchId, resend: bool) -> Result<u64>;
+        fn release_jobs(&mut self, lost: &ClaimOwner) -> Result<()>;
     }
 
     /// Takes a step of overwriting purged data and freeing pages, and starts nothing new after `step_time`. `is_first`
@@ -379,7 +411,7 @@ impl WriteConnection {
         }
     }
 
-    /// Extends the leases of this owner's open runs by so long from now, and returns their number.
+    /// Extends the leases of this owner's open runs and claimed jobs by so long from now, and returns their number.
     pub(crate) fn extend_leases(&mut self, owner: &str, lease: Duration, wait: Duration) -> Result<usize> {
         match self {
             Self::Sqlite(it) => it.extend_leases(owner, lease, wait),

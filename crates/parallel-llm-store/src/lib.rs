@@ -8,11 +8,14 @@
 //! - An acknowledged append is on disk, in the database or in a file beside it, whatever happens to the process.
 //! - An append is written whole or not at all.
 //! - A process whose run was taken over writes nothing more to it.
+//! - A job of a batch is ended once, by the process that claimed it last.
 //! - No question is started twice and no daily limit is exceeded, however many processes there are.
 //! - Neither a purged run nor one stored as metadata leaves a word of its prompt or answers in any file.
 #![warn(missing_docs)]
 
 mod backup;
+mod batch;
+mod batches;
 mod blocking;
 mod changes;
 mod clock;
@@ -40,6 +43,10 @@ mod tokens;
 mod writer;
 
 pub use backup::{Backup, Restored};
+pub use batch::{
+    Batch, BatchChange, BatchJob, BatchState, Claim, ClaimedJob, Claims, JobEnd, JobFilter, JobRequest,
+    JobResult, JobState, JobsPage, NewBatch, NewJob,
+};
 pub use changes::Changes;
 pub use costs::{CostBy, CostLine, CostQuery};
 pub use database::{Location, ServerUrl, restore};

@@ -3,6 +3,7 @@
 //! All files are one binary, which links once.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod batches;
 mod damage;
 mod figures;
 mod ledger;

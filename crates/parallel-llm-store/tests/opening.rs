@@ -116,7 +116,7 @@ async fn a_newer_format_is_left_alone() {
     let failure = refusal(&fixture.path()).await;
     let path = fixture.path();
     let expected = format!(
-        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 7",
+        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 8",
         path.display()
     );
     assert_eq!((failure.message, failure.retryable), (expected, false));

@@ -247,13 +247,13 @@ async fn a_newer_format_and_other_peoples_tables_are_left_alone() {
     only_on_a_server!();
     let fixture = Fixture::new().await;
     let connection = fixture.other_connection();
-    connection.execute_batch("UPDATE parallel_llm_meta SET format = 8").unwrap();
+    connection.execute_batch("UPDATE parallel_llm_meta SET format = 9").unwrap();
     let failure = Store::open(fixture.config()).await.unwrap_err();
     assert!(failure.message.starts_with("a newer version of this program wrote `postgres://"), "{failure:?}");
-    assert!(failure.message.ends_with("its format is 8, this one knows up to 7"), "{failure:?}");
+    assert!(failure.message.ends_with("its format is 9, this one knows up to 8"), "{failure:?}");
     assert_eq!((failure.retryable, &*failure.next_step()), (false, "use the newer program"));
     let format: i64 = value(&connection, "SELECT format FROM parallel_llm_meta");
-    assert_eq!(format, 8);
+    assert_eq!(format, 9);
 
     let theirs = Place::fresh(fixture.folder.path().join("other/runs.db"));
     let connection = theirs.connect();

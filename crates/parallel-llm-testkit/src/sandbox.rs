@@ -90,8 +90,13 @@ impl Sandbox {
     }
 
     /// Waits until the condition holds.
-    pub fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let end = Instant::now() + WAIT_MAX;
+    pub fn until(&self, what: &str, is_so: impl FnMut() -> bool) {
+        self.until_within(WAIT_MAX, what, is_so);
+    }
+
+    /// Waits until the condition holds, no longer than this.
+    pub fn until_within(&self, limit: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
+        let end = Instant::now() + limit;
         while !is_so() {
             assert!(Instant::now() < end, "waited in vain until {what}");
             self.pause(POLL_INTERVAL);

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::value::money::PicoUsd;
 
 pub use effort::Effort;
-pub use lineage::{Lineage, VIA_HEADER};
+pub use lineage::{BatchLine, Lineage, VIA_HEADER};
 pub use message::{Attachment, AttachmentKind, ImageDetail, Message, Part, Role};
 
 /// How much of a run the store keeps.

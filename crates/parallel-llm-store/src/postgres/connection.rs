@@ -133,7 +133,7 @@ impl WriteConnection {
         Ok(found)
     }
 
-    /// Extends the leases of this owner's open runs by so long from now, and returns their number.
+    /// Extends the leases of this owner's open runs and claimed jobs by so long from now, and returns their number.
     pub(crate) fn extend_leases(
         &mut self,
         owner: &str,
@@ -142,8 +142,12 @@ impl WriteConnection {
     ) -> Result<usize, DatabaseError> {
         let mut transaction = self.begin(Purpose::Write, wait)?;
         let until_ms = transaction.now_ms + lease.as_millis() as i64;
-        let sql = "UPDATE runs SET lease_until_ms = $1 WHERE owner = $2 AND closed_at_ms IS NULL";
-        let extended = transaction.execute(sql, &[&until_ms, &owner])?;
+        let runs = "UPDATE runs SET lease_until_ms = $1 WHERE owner = $2 AND closed_at_ms IS NULL";
+        let jobs = "UPDATE batch_jobs SET lease_until_ms = $1 WHERE owner = $2 AND state = 'running'";
+        let mut extended = 0;
+        for sql in [runs, jobs] {
+            extended += transaction.execute(sql, &[&until_ms, &owner])?;
+        }
         self.commit(transaction)?;
         Ok(extended as usize)
     }

@@ -4,6 +4,7 @@
 //! Invariants: tables that are not ours, or that a newer version wrote, are left unchanged. Times are the server's. No
 //! process blocks the others for longer than its connection's limits allow, even one that is suspended.
 
+mod batches;
 mod connection;
 mod contents;
 mod counting;
@@ -50,7 +51,10 @@ use wire::Wire;
 /// a format has one number.
 const FIRST: i64 = 7;
 /// All schema migrations in order, beginning with [`FIRST`].
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/postgres/0007_begin.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/postgres/0007_begin.sql"),
+    include_str!("../../migrations/postgres/0008_batches.sql"),
+];
 /// The oldest supported major version, as the server numbers it. Its makers end their support of a version after five
 /// years.
 const VERSION_MIN: i64 = 130_000;
@@ -70,7 +74,7 @@ const TABLES: &str = "
     SELECT current_setting('server_version_num')::BIGINT, current_schema()::TEXT,
         COALESCE(BOOL_OR(relname = 'parallel_llm_meta'), FALSE),
         MIN(relname::TEXT) FILTER (WHERE relname IN ('runs', 'events', 'texts', 'pieces', 'calls', 'holds', 'seats',
-            'tokens', 'words', 'counted_runs', 'run_counts'))
+            'tokens', 'words', 'counted_runs', 'run_counts', 'batches', 'batch_jobs'))
     FROM pg_catalog.pg_class
     WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema())
 ";

@@ -9,6 +9,7 @@ pub(crate) mod damage;
 pub(crate) mod event_batch;
 pub(crate) mod event_row;
 pub(crate) mod filter;
+pub(crate) mod job_row;
 pub(crate) mod new_run;
 pub(crate) mod ownership;
 pub(crate) mod run_row;

@@ -286,7 +286,7 @@ impl Transaction {
 }
 
 impl WriteConnection {
-    /// Extends the leases of this process's open runs, and returns their number. A single statement is its own
+    /// Extends the leases of this process's open runs and claimed jobs, and returns their number. Each statement is its own
     /// transaction, so no one waits for a process that is suspended in the middle.
     pub(crate) fn extend_leases(
         &mut self,
@@ -295,9 +295,13 @@ impl WriteConnection {
         wait: Duration,
     ) -> Result<usize, DatabaseError> {
         let until_ms = clock::now_ms() + integer(lease.as_millis() as u64);
-        let sql = "UPDATE runs SET lease_until_ms = ? WHERE owner = ? AND closed_at_ms IS NULL";
+        let runs = "UPDATE runs SET lease_until_ms = ? WHERE owner = ? AND closed_at_ms IS NULL";
+        let jobs = "UPDATE batch_jobs SET lease_until_ms = ? WHERE owner = ? AND state = 'running'";
         let connection = self.take(wait)?;
-        let extended = connection.prepare_cached(sql)?.execute((until_ms, owner))?;
+        let mut extended = 0;
+        for sql in [runs, jobs] {
+            extended += connection.prepare_cached(sql)?.execute((until_ms, owner))?;
+        }
         self.put_back(connection);
         Ok(extended)
     }

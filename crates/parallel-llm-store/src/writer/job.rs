@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::{Failure, RunId};
+use parallel_llm_engine::{BatchId, Failure, RunId};
 use tokio::sync::oneshot;
 
 use crate::purge::{PurgeStep, ReclaimStep};
 use crate::row::compressed::TextBody;
 use crate::row::event_batch::EventBatch;
 use crate::tokens::{NewToken, Token};
+use crate::writer::batch_work::{BatchDone, BatchWork};
 
 /// The result of work that the database could do: admitted, or refused with a reason.
 pub(crate) type Admission<T> = Result<T, Failure>;
@@ -42,6 +43,8 @@ pub(crate) enum Work {
     RevokeToken(i64),
     /// Record that the token of this number was used.
     NoteTokenUse(i64),
+    /// Something about batches.
+    Batch(BatchWork),
     /// Show that a transaction can be made.
     Nothing,
 }
@@ -84,6 +87,14 @@ impl Work {
         }
     }
 
+    /// The batch that it changes.
+    pub(super) fn batch_id(&self) -> Option<BatchId> {
+        match self {
+            Self::Batch(work) => work.batch_id(),
+            _ => None,
+        }
+    }
+
     /// Whether this work is worth waiting for a lock. Partial texts and the like are not.
     pub(super) const fn can_wait(&self) -> bool {
         !matches!(
@@ -107,6 +118,7 @@ impl Work {
                 let texts = batch.texts.values().map(TextBody::len);
                 texts.chain(batch.bodies.iter().map(String::len)).sum()
             }
+            Self::Batch(work) => work.bytes(),
             _ => 0,
         }
     }
@@ -129,6 +141,8 @@ pub(crate) enum Done {
     WalTruncated(bool),
     /// The current token, if it exists.
     Token(Option<Token>),
+    /// The result of work on batches.
+    Batch(BatchDone),
 }
 
 /// A run that this process has taken over.

@@ -1,6 +1,8 @@
 //! The handle of the writer ([`task`]): queues work and returns when it is durable.
 
 mod append;
+pub(crate) mod batch_work;
+mod batches;
 mod cached_run;
 mod counting;
 pub(crate) mod job;
@@ -17,19 +19,22 @@ use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::{Code, Failure, Recorded, RunId};
+use parallel_llm_engine::{BatchId, Code, Failure, Recorded, RunId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::batch::{Batch, BatchChange, Claim, Claims, JobEnd, NewBatch, NewJob};
 use crate::clock;
 use crate::database::WriteConnection;
 use crate::error;
 use crate::purge::PurgeStep;
 use crate::row::event_batch::EventBatch;
+use crate::row::job_row::NewJobRow;
 use crate::spill::Spills;
 use crate::tokens::{NewToken, Token};
 
+use batch_work::{BatchDone, BatchWork};
 use job::{Done, Job, Work};
 use local_runs::LocalRuns;
 use task::WriterTask;
@@ -174,6 +179,66 @@ impl Writer {
         let (reply, _) = oneshot::channel();
         let deadline = clock::shared_now() + self.times.wait;
         drop(self.queue.try_send(Job { work: Work::NoteTokenUse(token_id), reply, deadline }));
+    }
+
+    /// Creates a batch.
+    pub(crate) async fn create_batch(&self, new: NewBatch) -> Result<Batch, Failure> {
+        match self.ask(Work::Batch(BatchWork::Create(new))).await? {
+            Done::Batch(BatchDone::Batch(Some(batch))) => Ok(batch),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Adds jobs to a batch, and returns the lines whose own names are taken.
+    pub(crate) async fn add_jobs(&self, batch_id: BatchId, jobs: Vec<NewJob>) -> Result<Vec<u64>, Failure> {
+        // Compressed here, as in `append`.
+        let jobs = jobs.into_iter().map(|job| NewJobRow::of(batch_id, job)).collect();
+        match self.ask(Work::Batch(BatchWork::AddJobs { batch_id, jobs })).await? {
+            Done::Batch(BatchDone::Taken(lines)) => Ok(lines),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Changes a batch as a whole; `None` if it is unknown.
+    pub(crate) async fn change_batch(
+        &self,
+        batch_id: BatchId,
+        change: BatchChange,
+    ) -> Result<Option<Batch>, Failure> {
+        match self.ask(Work::Batch(BatchWork::Change { batch_id, change })).await? {
+            Done::Batch(BatchDone::Batch(batch)) => Ok(batch),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Removes a batch with its jobs, and returns whether there was one.
+    pub(crate) async fn delete_batch(&self, batch_id: BatchId) -> Result<bool, Failure> {
+        match self.ask(Work::Batch(BatchWork::Delete(batch_id))).await? {
+            Done::Batch(BatchDone::Deleted(was_there)) => Ok(was_there),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Claims jobs of a batch for this process; `None` if it is unknown.
+    pub(crate) async fn claim_jobs(
+        &self,
+        batch_id: BatchId,
+        limit: usize,
+    ) -> Result<Option<Claims>, Failure> {
+        match self.ask(Work::Batch(BatchWork::Claim { batch_id, limit })).await? {
+            Done::Batch(BatchDone::Claims(claims)) => Ok(claims),
+            other => Err(mistaken(&other)),
+        }
+    }
+
+    /// Ends a claim.
+    pub(crate) async fn settle_job(&self, claim: Claim, end: JobEnd) -> Result<(), Failure> {
+        self.ask(Work::Batch(BatchWork::Settle { claim, end: Box::new(end) })).await.map(drop)
+    }
+
+    /// Gives back the claims of processes that are gone.
+    pub(crate) async fn release_lost_jobs(&self) -> Result<(), Failure> {
+        self.ask(Work::Batch(BatchWork::ReleaseLost)).await.map(drop)
     }
 
     /// Queues the work and returns when it is durable. Queued work is done even if the caller has left.

@@ -28,7 +28,7 @@ use super::cached_run::CachedRun;
 use super::job::{Admission, Done, Job, Work};
 use super::lease::EPOCH_FIRST;
 use super::local_runs::{LocalRuns, RUNS_MAX};
-use super::{WriterTimes, append, counting, lease, purging};
+use super::{WriterTimes, append, batches, counting, lease, purging};
 use crate::clock;
 use crate::database::{Transaction, WriteConnection};
 use crate::error::{self, DatabaseError};
@@ -269,6 +269,11 @@ impl WriterTask {
         let mut transaction = self.begin(if admits { Purpose::Admit } else { Purpose::Write })?;
         // Taken after waiting for other processes, which may have been long.
         let stamp = self.stamp(transaction.reader().now_ms());
+        let batch_ids: BTreeSet<String> =
+            works.iter().filter_map(|work| Some(work.batch_id()?.to_string())).collect();
+        if !batch_ids.is_empty() {
+            transaction.lock_batches(&batch_ids.into_iter().collect::<Vec<_>>())?;
+        }
         let mut answers = Vec::with_capacity(works.len());
         for work in works {
             answers.push(self.admit(&mut transaction, work, &stamp)?);
@@ -342,6 +347,7 @@ impl WriterTask {
                 let revoked = transaction.revoke_token(*id, stamp.now_ms)?;
                 Ok(revoked.map(StoredToken::checked).transpose().map(Done::Token))
             }
+            Work::Batch(work) => Ok(batches::work(transaction, work, stamp)?.map(Done::Batch)),
             Work::NoteTokenUse(id) => {
                 transaction.note_token_use(*id, stamp.now_ms, tokens::USED_MS)?;
                 Ok(Ok(Done::Written))
@@ -421,7 +427,7 @@ impl WriterTask {
         }
     }
 
-    /// Extends the leases of this process's runs; does nothing if it has none.
+    /// Extends the leases of this process's runs and jobs; does nothing if it has none.
     fn beat(&mut self) {
         if self.spills_wait || self.spills.is_waiting() {
             self.import_spills();

@@ -1,0 +1,249 @@
+//! Work on batches, inside the transaction of the writer.
+//!
+//! Invariant: the sums of a batch are those of its jobs. A job that may be running is reserved, also while it waits for
+//! another process after the first one was lost.
+
+use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::{BatchId, Code, Failure, PicoUsd, RunId};
+
+use crate::batch::{
+    BatchChange, BatchState, Claim, ClaimedJob, Claims, JobEnd, JobResult, JobState, NewBatch,
+};
+use crate::database::Transaction;
+use crate::error::DatabaseError;
+use crate::row::job_row::{BatchSums, JobEndRow, JobRow, NewJobRow, failure_json};
+use crate::row::ownership::Stamp;
+use crate::row::{count, damage, integer};
+use crate::writer::batch_work::{BatchDone, BatchWork};
+use crate::writer::job::Admission;
+
+/// Does the work.
+pub(super) fn work(
+    transaction: &mut Transaction,
+    work: &BatchWork,
+    stamp: &Stamp,
+) -> Result<Admission<BatchDone>, DatabaseError> {
+    match work {
+        BatchWork::Create(new) => create(transaction, new, stamp.now_ms),
+        BatchWork::AddJobs { batch_id, jobs } => add_jobs(transaction, *batch_id, jobs),
+        BatchWork::Change { batch_id, change } => self::change(transaction, *batch_id, *change),
+        BatchWork::Delete(batch_id) => Ok(Ok(BatchDone::Deleted(transaction.delete_batch(*batch_id)?))),
+        BatchWork::Claim { batch_id, limit } => {
+            Ok(Ok(BatchDone::Claims(claim(transaction, *batch_id, *limit, stamp)?)))
+        }
+        BatchWork::Settle { claim, end } => settle(transaction, *claim, end, stamp.now_ms),
+        BatchWork::ReleaseLost => {
+            for owner in transaction.reader().claim_owners()? {
+                if owner.is_gone(stamp.now_ms) {
+                    transaction.release_jobs(&owner)?;
+                }
+            }
+            Ok(Ok(BatchDone::Done))
+        }
+    }
+}
+
+fn create(
+    transaction: &mut Transaction,
+    new: &NewBatch,
+    now_ms: i64,
+) -> Result<Admission<BatchDone>, DatabaseError> {
+    if !transaction.insert_batch(new, now_ms)? {
+        return Ok(Err(Failure::new(Code::Usage, format!("there is a batch {} already", new.id))));
+    }
+    Ok(Ok(BatchDone::Batch(transaction.reader().batch(new.id)?)))
+}
+
+fn add_jobs(
+    transaction: &mut Transaction,
+    batch_id: BatchId,
+    jobs: &[NewJobRow],
+) -> Result<Admission<BatchDone>, DatabaseError> {
+    let batch = transaction.reader().batch(batch_id)?;
+    if batch.is_none_or(|batch| batch.state != BatchState::Reading) {
+        return Ok(Err(Failure::new(Code::Usage, format!("the batch {batch_id} takes no more jobs"))));
+    }
+    let mut sums = BatchSums { jobs: integer(jobs.len() as u64), ..BatchSums::default() };
+    let mut taken = Vec::new();
+    for job in jobs {
+        let is_in = transaction.insert_job(batch_id, job)?;
+        if !is_in {
+            taken.push(count(job.line));
+            let why = Failure::new(Code::Usage, "an earlier line has the same id");
+            let failure = Some(failure_json(&why));
+            let bad = NewJobRow {
+                line: job.line,
+                custom_id: None,
+                request: None,
+                checksum: None,
+                worst_case: PicoUsd::ZERO,
+                failure,
+            };
+            transaction.insert_job(batch_id, &bad)?;
+        }
+        sums.bad += i64::from(!is_in || job.state() == JobState::Bad);
+    }
+    transaction.add_to_batch(batch_id, &sums, None)?;
+    Ok(Ok(BatchDone::Taken(taken)))
+}
+
+fn change(
+    transaction: &mut Transaction,
+    batch_id: BatchId,
+    change: BatchChange,
+) -> Result<Admission<BatchDone>, DatabaseError> {
+    let Some(batch) = transaction.reader().batch(batch_id)? else { return Ok(Ok(BatchDone::Batch(None))) };
+    let refused = |message: &str| {
+        let message = format!("the batch {batch_id} {message}");
+        Ok(Err(Failure::new(Code::Usage, message)))
+    };
+    let (state, budget) = match (change, batch.state) {
+        (BatchChange::Begin, BatchState::Reading) => (BatchState::Running, None),
+        (BatchChange::Begin, _) => return refused("has begun already"),
+        (BatchChange::Cancel, _) => (BatchState::Cancelled, None),
+        (_, BatchState::Cancelled) => return refused("is cancelled, for good"),
+        (_, BatchState::Reading) => {
+            return refused("was not read to the end of its file: cancel it, and submit the file again");
+        }
+        (BatchChange::Pause, _) => (BatchState::Paused, None),
+        (BatchChange::Resume { budget } | BatchChange::RetryFailed { budget, .. }, _) => {
+            (BatchState::Running, budget)
+        }
+    };
+    if let BatchChange::RetryFailed { resend, .. } = change {
+        let retried = integer(transaction.retry_failed(batch_id, resend)?);
+        transaction.add_to_batch(batch_id, &BatchSums { failed: -retried, ..BatchSums::default() }, None)?;
+    }
+    transaction.set_batch(batch_id, state, None, budget.unwrap_or(batch.budget))?;
+    Ok(Ok(BatchDone::Batch(transaction.reader().batch(batch_id)?)))
+}
+
+/// Claims the first jobs that wait, as far as the budget allows.
+fn claim(
+    transaction: &mut Transaction,
+    batch_id: BatchId,
+    limit: usize,
+    stamp: &Stamp,
+) -> Result<Option<Claims>, DatabaseError> {
+    let Some(batch) = transaction.reader().batch(batch_id)? else { return Ok(None) };
+    if batch.state != BatchState::Running {
+        return Ok(Some(Claims { jobs: Vec::new(), batch }));
+    }
+    let waiting = transaction.waiting_jobs(batch_id, stamp.now_ms, limit)?;
+    let (mut jobs, mut sums) = (Vec::new(), BatchSums::default());
+    let mut beyond = None;
+    for job in waiting {
+        if !job.is_sound(batch_id) {
+            let why = damage::failure(&format!("line {} of the batch {batch_id}", job.line));
+            let end = JobEndRow {
+                state: JobState::Failed,
+                is_reserved: false,
+                not_before_ms: 0,
+                attempts: job.attempts,
+                run_id: None,
+                cost: job.cost,
+                failure: Some(&failure_json(&why)),
+            };
+            transaction.end_job(batch_id, job.line, &end)?;
+            sums.failed += 1;
+            sums.reserved_pico_usd -= if job.is_reserved { job.worst_case.0 } else { 0 };
+            continue;
+        }
+        if !job.is_reserved {
+            let so_far =
+                batch.spent.0.saturating_add(batch.reserved.0).saturating_add(sums.reserved_pico_usd);
+            if so_far.saturating_add(job.worst_case.0) > batch.budget.0 {
+                beyond = Some(job.worst_case);
+                break;
+            }
+            sums.reserved_pico_usd += job.worst_case.0;
+        }
+        jobs.push(job);
+    }
+    let lines: Vec<i64> = jobs.iter().map(|job| job.line).collect();
+    transaction.claim_jobs(batch_id, &lines, stamp)?;
+    transaction.add_to_batch(batch_id, &sums, None)?;
+    let is_idle = batch.reserved.0 + sums.reserved_pico_usd == 0 && batch.running == 0 && jobs.is_empty();
+    if let Some(worst_case) = beyond.filter(|_| is_idle) {
+        let message = format!(
+            "the batch has spent {} of its budget of {}, and its next job may cost {worst_case}",
+            batch.spent, batch.budget
+        );
+        let command = format!("batch resume {batch_id} --budget USD");
+        let why = Failure::new(Code::Budget, message).with_next([Next::Type(command.into())]);
+        transaction.set_batch(batch_id, BatchState::Paused, Some(&failure_json(&why)), batch.budget)?;
+    }
+    let Some(batch) = transaction.reader().batch(batch_id)? else { return Ok(None) };
+    let jobs = jobs.into_iter().map(|job| claimed(batch_id, job)).collect();
+    Ok(Some(Claims { jobs, batch }))
+}
+
+fn claimed(batch_id: BatchId, job: JobRow) -> ClaimedJob {
+    ClaimedJob {
+        claim: Claim { batch_id, line: count(job.line), number: count(job.claim + 1) },
+        request: job.request,
+        run_id: job.run_id.and_then(|id| id.parse().ok()),
+        attempts: u32::try_from(job.attempts).unwrap_or(u32::MAX),
+        resend: job.resend,
+    }
+}
+
+fn settle(
+    transaction: &mut Transaction,
+    claim: Claim,
+    end: &JobEnd,
+    now_ms: i64,
+) -> Result<Admission<BatchDone>, DatabaseError> {
+    let Claim { batch_id, line, number } = claim;
+    let job = transaction.reader().job(batch_id, integer(line))?;
+    // A claim that was given back and that nobody has taken since may still end.
+    let is_mine = |job: &JobRow| {
+        matches!(job.state, JobState::Running | JobState::Waiting) && count(job.claim) == number
+    };
+    let Some(job) = job.filter(is_mine) else {
+        let message = format!("line {line} of the batch {batch_id} is another process's by now");
+        return Ok(Err(Failure::new(Code::Busy, message)));
+    };
+    let mut sums = BatchSums { spent_pico_usd: end.cost.0 - job.cost.0, ..BatchSums::default() };
+    let (mut not_before_ms, mut attempts) = (0, job.attempts);
+    let (state, failure) = match &end.result {
+        JobResult::Answered { is_partial } => {
+            (sums.answered, sums.partial) = (1, i64::from(*is_partial));
+            (JobState::Answered, None)
+        }
+        JobResult::Failed(why) => {
+            sums.failed = 1;
+            (JobState::Failed, Some(why))
+        }
+        JobResult::PutOff { why, after_ms } => {
+            // A job that may be claimed at once keeps its turn.
+            not_before_ms = if *after_ms == 0 { 0 } else { now_ms.saturating_add(integer(*after_ms)) };
+            // A pause is not the job's own fault.
+            attempts += i64::from(end.pause.is_none());
+            (JobState::Waiting, Some(why))
+        }
+    };
+    if job.is_reserved {
+        sums.reserved_pico_usd = -job.worst_case.0;
+    }
+    let failure = failure.map(failure_json);
+    let run_id = end.run_id.as_ref().map(RunId::to_string);
+    let row = JobEndRow {
+        state,
+        is_reserved: false,
+        not_before_ms,
+        attempts,
+        run_id,
+        cost: end.cost,
+        failure: failure.as_deref(),
+    };
+    transaction.end_job(batch_id, integer(line), &row)?;
+    transaction.add_to_batch(batch_id, &sums, Some(now_ms))?;
+    if let Some(why) = &end.pause
+        && let Some(batch) = transaction.reader().batch(batch_id)?
+        && batch.state == BatchState::Running
+    {
+        transaction.set_batch(batch_id, BatchState::Paused, Some(&failure_json(why)), batch.budget)?;
+    }
+    Ok(Ok(BatchDone::Done))
+}
