@@ -37,6 +37,7 @@ fn the_main_page_starts_with_examples_and_groups_the_commands() {
     Ask:
       ask          Ask a panel of models one question
       runs         Show and continue earlier runs
+      batch        Ask files of questions, each line as a run
 
     Choose:
       models       Find models to ask, with their prices
@@ -55,6 +56,7 @@ fn the_main_page_starts_with_examples_and_groups_the_commands() {
     Serve others:
       install      Put this program into the settings of an MCP client
       serve        Serve MCP on stdin and stdout, or over HTTP
+      worker       Work on all batches, until it is stopped
 
     Maintain:
       explain      Explain an error code

@@ -6,6 +6,7 @@
 mod ask;
 mod attachments;
 mod bad_input;
+mod batch;
 mod calibration;
 mod checks;
 mod choosing;

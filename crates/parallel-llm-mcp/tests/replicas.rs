@@ -63,7 +63,7 @@ pub(crate) fn fresh() -> Option<String> {
 }
 
 /// The rows of a statement as text.
-fn select(url: &str, sql: &str) -> Vec<Vec<String>> {
+pub(crate) fn select(url: &str, sql: &str) -> Vec<Vec<String>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a thread");
     runtime.block_on(async {
         let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("the server is there");

@@ -10,6 +10,7 @@
 //! follows; and a caller that leaves gives up only its own interest in the run.
 
 mod ask;
+mod batch;
 mod caller;
 mod model;
 mod models;
@@ -30,6 +31,8 @@ use axum::routing::{get, post};
 use parallel_llm_http::{Door, Policy};
 use parallel_llm_service::{Services, Shutdown};
 use parallel_llm_settings::clock;
+
+pub use batch::{BATCH_URL, BatchQuestion, batch_question};
 
 /// The header with the id of a run, by the name that clients of OpenAI look for.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

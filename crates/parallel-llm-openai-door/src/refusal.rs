@@ -103,6 +103,15 @@ impl Refusal {
         Self { run_id: Some(run_id), ..self }
     }
 
+    /// The failure, for a caller that is no client of OpenAI.
+    pub(crate) fn failure(self) -> Failure {
+        let code = self.code();
+        match self.error {
+            Error::Fresh(failure) => *failure,
+            Error::Reported(error) => Failure::new(code, &error.message),
+        }
+    }
+
     fn code(&self) -> Code {
         match &self.error {
             Error::Fresh(failure) => failure.code,

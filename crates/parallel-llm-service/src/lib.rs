@@ -3,6 +3,7 @@
 mod access;
 mod ask;
 pub mod attachment;
+mod batch;
 mod doctor;
 mod import;
 mod lazy;
@@ -25,6 +26,7 @@ pub use ask::{
     Detached, Excess, Fingerprint, Leaving, Order, Question, Quote, QuotedCost, Shutdown, Unapproved,
     UnknownApproval, Waiting,
 };
+pub use batch::{BatchResults, Batches, JobOutcome, Line, Submission, Submitted, WorkScope, Worker};
 pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, Remedy, size};
 pub use import::{Import, Importing, Item, KeyImport};
 pub use lazy::Lazy;
@@ -33,8 +35,9 @@ pub use models::{
     ModelQuery, ModelSort, ModelState, Models, Overview,
 };
 pub use parallel_llm_store::{
-    CostBy, Day, FacetCount, FacetFilter, Facets, HitSource, Integrity, RunFilter, RunLine, RunSummary,
-    RunsPage, RunsQuery, SearchHit, SearchReach, SearchResults, SeatBar,
+    Batch, BatchChange, BatchJob, BatchState, CostBy, Day, FacetCount, FacetFilter, Facets, HitSource,
+    Integrity, JobState, RunFilter, RunLine, RunSummary, RunsPage, RunsQuery, SearchHit, SearchReach,
+    SearchResults, SeatBar,
 };
 pub use ports::{CheckKey, Disconnect, FetchCredit, FetchTime, OPENROUTER, OpenCircuits, PostTelemetry};
 pub use readiness::{Readiness, Unready};

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use crate::access::{Access, Issuer, Principal, Scope};
 use crate::ask::{Approvals, Asking, Detached, OpenApprovals, Planner};
 use crate::attachment::{Attachments, Roots};
+use crate::batch::Batches;
 use crate::doctor::Doctor;
 use crate::import::Importing;
 use crate::lazy::Lazy;
@@ -51,6 +52,8 @@ pub struct Services {
     pub runs: History,
     /// Figures over stored runs.
     pub statistics: Statistics,
+    /// Files of questions, each worked through as a run.
+    pub batches: Batches,
     /// Purges stored runs.
     pub retention: Retention,
     /// The database of the runs.
@@ -219,6 +222,7 @@ impl Services {
                 principal: who(),
                 budget_day: shared.settings.budget_day,
             },
+            batches: Batches { asking: ask.clone(), store: store() },
             retention: Retention { history: history.clone() },
             database: Database { settings: settings(), store: store(), principal: who() },
             models: Models {

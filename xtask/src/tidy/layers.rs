@@ -36,6 +36,7 @@ const CRATES: &[LayeredCrate] = &[
             "doctor",
             "readiness",
             "import",
+            "batch",
             "ask",
             "runs",
             "models",

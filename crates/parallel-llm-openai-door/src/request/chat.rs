@@ -14,6 +14,7 @@ use super::fields::{self, NEUTRAL_IN_CHAT, Neutral, Rest};
 use super::own::Own;
 use super::{Asked, EffortWord, Options, last_is_users, required};
 use crate::caller::Caller;
+use crate::model::PREFIX;
 use crate::refusal::Refusal;
 
 /// A chat completion, as it is asked for.
@@ -113,6 +114,16 @@ impl ChatRequest {
     /// Whether a stream ends with the tokens.
     pub(crate) fn includes_usage(&self) -> bool {
         self.stream_options.as_ref().and_then(|options| options.include_usage).unwrap_or_default()
+    }
+
+    /// Whether the name of the model is a panel's.
+    pub(crate) fn names_panel(&self) -> bool {
+        self.model.as_ref().is_some_and(|model| model.starts_with(PREFIX))
+    }
+
+    /// Names the default panel instead of the model.
+    pub(crate) fn ask_default_panel(&mut self) {
+        self.model = Some(format!("{PREFIX}default"));
     }
 
     /// The question.

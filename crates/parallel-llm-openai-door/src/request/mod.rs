@@ -91,7 +91,7 @@ impl Options {
             budget: own.budget()?,
             store,
             idempotency_key: own.idempotency_key.clone().or(of_header),
-            lineage: Lineage { via: caller.via.clone(), trace: caller.trace.clone() },
+            lineage: Lineage { via: caller.via.clone(), trace: caller.trace.clone(), ..Lineage::default() },
             fresh: own.fresh.unwrap_or_default(),
             ..RunRequest::default()
         };

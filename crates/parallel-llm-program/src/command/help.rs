@@ -21,10 +21,10 @@ const PAGE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n
 
 /// The groups of commands, in the order in which a new user needs them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Ask", &["ask", "runs"]),
+    ("Ask", &["ask", "runs", "batch"]),
     ("Choose", &["models", "strategies", "presets", "flow"]),
     ("Set up", &["demo", "doctor", "keys", "config", "import", "completions"]),
-    ("Serve others", &["install", "serve"]),
+    ("Serve others", &["install", "serve", "worker"]),
     ("Maintain", &["explain", "store", "simulate"]),
 ];
 

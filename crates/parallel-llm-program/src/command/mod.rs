@@ -3,6 +3,7 @@
 mod answer_file;
 mod ask;
 mod bare;
+mod batch;
 mod bounded_text;
 mod completions;
 mod config;
@@ -107,6 +108,13 @@ pub enum Work {
         #[command(subcommand)]
         command: runs::RunsCommand,
     },
+    /// Ask files of questions, each line as a run
+    Batch {
+        /// What to do.
+        #[command(subcommand)]
+        command: batch::BatchCommand,
+    },
+    Worker(batch::WorkerCommand),
     Models(Box<models::Models>),
     Strategies(strategies::Strategies),
     Presets(presets::Presets),
@@ -174,6 +182,7 @@ impl Command {
         match self {
             Self::Work(Work::Ask(ask)) => ask.json || ask.jsonl,
             Self::Work(Work::Runs { command }) => command.wants_json(),
+            Self::Work(Work::Batch { command }) => command.wants_json(),
             Self::Work(Work::Keys { command }) => command.wants_json(),
             Self::Work(Work::Store { command }) => command.wants_json(),
             Self::Work(Work::Models(models)) => models.json,
@@ -208,6 +217,8 @@ pub async fn run(context: &CommandContext<'_>, work: Work) -> Result<u8, Failure
     match work {
         Work::Ask(ask) => ask::run(context, *ask).await,
         Work::Runs { command } => runs::run(context, command).await,
+        Work::Batch { command } => batch::run(context, command).await,
+        Work::Worker(worker) => batch::worker(context, &worker).await,
         Work::Models(models) => models::run(context, &models).await,
         Work::Strategies(strategies) => strategies::run(context, &strategies),
         Work::Presets(presets) => presets::run(context, &presets).await,

@@ -60,7 +60,7 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    pub(super) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &Settings {
         &self.lists.providers.settings
     }
 

@@ -1,0 +1,280 @@
+//! A line of a batch file: ours, or one of OpenAI's batch files.
+
+use parallel_llm_engine::value::nearest;
+use parallel_llm_engine::value::next::{Argument, Next};
+use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest};
+use parallel_llm_openai_door::{BATCH_URL, BatchQuestion, batch_question};
+use parallel_llm_service::{Line, Question, Services};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::lines::FileLine;
+
+/// The longest name of a line, in bytes, as OpenAI has it for most of its ids.
+const ID_BYTES_MAX: usize = 512;
+/// The fields of our lines, and of OpenAI's.
+const OURS: [&str; 12] = [
+    "id",
+    "prompt",
+    "messages",
+    "system",
+    "models",
+    "synthesizer",
+    "strategy",
+    "preset",
+    "max_tokens",
+    "temperature",
+    "effort",
+    "budget_usd",
+];
+const OPENAIS: [&str; 4] = ["custom_id", "method", "url", "body"];
+
+/// The values for what lines leave open, from flags.
+#[derive(Debug, Default)]
+pub(super) struct LineDefaults {
+    pub(super) models: Vec<String>,
+    pub(super) preset: Option<String>,
+    pub(super) synthesizer: Option<String>,
+    pub(super) strategy: Option<String>,
+    pub(super) max_tokens: Option<u32>,
+    pub(super) files: bool,
+}
+
+impl LineDefaults {
+    const fn has_panel(&self) -> bool {
+        !self.models.is_empty() || self.preset.is_some()
+    }
+}
+
+/// Our line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OurLine {
+    id: Option<Id>,
+    prompt: Option<String>,
+    messages: Option<Vec<OurMessage>>,
+    system: Option<String>,
+    models: Option<Vec<String>>,
+    synthesizer: Option<String>,
+    strategy: Option<String>,
+    preset: Option<String>,
+    max_tokens: Option<u32>,
+    temperature: Option<f64>,
+    effort: Option<String>,
+    budget_usd: Option<f64>,
+}
+
+/// A message of our line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OurMessage {
+    role: Role,
+    content: String,
+}
+
+/// A name, which some programs write as a number.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Id {
+    Text(String),
+    Number(u64),
+}
+
+/// A line of OpenAI.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OpenAiLine<'a> {
+    custom_id: Option<String>,
+    method: Option<String>,
+    url: Option<String>,
+    #[serde(borrow)]
+    body: Option<&'a RawValue>,
+}
+
+/// Which of the two a line is.
+#[derive(Debug, Deserialize)]
+struct Form {
+    body: Option<serde::de::IgnoredAny>,
+    url: Option<serde::de::IgnoredAny>,
+}
+
+/// Reads a line.
+pub(super) async fn read(services: &Services, line: FileLine, defaults: &LineDefaults) -> Line {
+    let FileLine { number, text } = line;
+    let (custom_id, question) = match text {
+        Ok(text) => parse(services, &text, defaults).await,
+        Err(failure) => (None, Err(failure)),
+    };
+    Line { number, custom_id, question }
+}
+
+async fn parse(
+    services: &Services,
+    text: &str,
+    defaults: &LineDefaults,
+) -> (Option<String>, Result<Question, Failure>) {
+    if !text.trim_start().starts_with('{') {
+        return (None, Err(usage("it is not a JSON object")));
+    }
+    // A line that cannot be parsed is refused as one of ours.
+    let form: Option<Form> = serde_json::from_str(text).ok();
+    let is_openais = form.is_some_and(|form| form.body.is_some() || form.url.is_some());
+    if !is_openais {
+        return match json::<OurLine>(text, &OURS) {
+            Ok(line) => line.read(defaults),
+            Err(failure) => (None, Err(failure)),
+        };
+    }
+    match json::<OpenAiLine<'_>>(text, &OPENAIS) {
+        Ok(line) => {
+            let id = line.custom_id.clone();
+            let question = line.read(services, defaults).await;
+            named(id, question)
+        }
+        Err(failure) => (None, Err(failure)),
+    }
+}
+
+impl OurLine {
+    fn read(self, defaults: &LineDefaults) -> (Option<String>, Result<Question, Failure>) {
+        let id = self.id.as_ref().map(|id| match id {
+            Id::Text(text) => text.clone(),
+            Id::Number(number) => number.to_string(),
+        });
+        named(id, self.question(defaults))
+    }
+
+    fn question(self, defaults: &LineDefaults) -> Result<Question, Failure> {
+        let given = match (self.prompt, self.messages) {
+            (Some(prompt), None) => vec![Message::text(Role::User, prompt)],
+            (None, Some(messages)) => {
+                messages.into_iter().map(|message| Message::text(message.role, message.content)).collect()
+            }
+            (Some(_), Some(_)) => return Err(usage("it has both `prompt` and `messages`")),
+            (None, None) => {
+                return Err(
+                    usage("it has neither `prompt` nor `messages`").with_next(Next::Give(Argument::Prompt))
+                );
+            }
+        };
+        if given.last().is_none_or(|message| message.role != Role::User) {
+            return Err(usage("the last of its `messages` is not the user's"));
+        }
+        let system = self.system.map(|text| Message::text(Role::System, text));
+        let names_models = self.models.is_some();
+        let request = RunRequest {
+            messages: system.into_iter().chain(given).collect(),
+            models: self.models,
+            synthesizer: self.synthesizer,
+            strategy: self.strategy,
+            temperature: self.temperature.map(temperature).transpose()?,
+            max_tokens: self.max_tokens.map(cap).transpose()?,
+            effort: self.effort.as_deref().map(effort).transpose()?,
+            budget: self.budget_usd.map(budget).transpose()?,
+            ..RunRequest::default()
+        };
+        let question = Question { request, preset: self.preset, ..Question::default() };
+        Ok(filled(question, defaults, names_models))
+    }
+}
+
+impl OpenAiLine<'_> {
+    async fn read(self, services: &Services, defaults: &LineDefaults) -> Result<Question, Failure> {
+        if let Some(method) = self.method.filter(|method| method != "POST") {
+            return Err(usage(format!("its `method` is `{method}`, not `POST`")));
+        }
+        if self.url.as_deref() != Some(BATCH_URL) {
+            let url = self.url.unwrap_or_default();
+            return Err(usage(format!("its `url` is `{url}`; a batch has lines for `{BATCH_URL}` only")));
+        }
+        let body = self.body.ok_or_else(|| usage("it has no `body`"))?;
+        let read = batch_question(services, body.get(), defaults.has_panel()).await;
+        let BatchQuestion { mut question, names_panel } = read.map_err(|failure| {
+            if failure.code != Code::ModelUnknown {
+                return failure;
+            }
+            // The file is one for another service.
+            let message =
+                format!("{}, and neither `-m` nor `--preset` names a panel instead", failure.message);
+            Failure { message, ..failure }.with_next([Next::NameWith("--preset".into())])
+        })?;
+        // A key of its own would make two lines one run, behind the back of the batch.
+        if question.request.idempotency_key.take().is_some() {
+            return Err(usage("a line of a batch has no `idempotency_key`: its `custom_id` is one"));
+        }
+        Ok(filled(question, defaults, names_panel))
+    }
+}
+
+/// The question with the values of the flags for what its line leaves open.
+fn filled(mut question: Question, defaults: &LineDefaults, names_models: bool) -> Question {
+    let request = &mut question.request;
+    // A preset names its models, and models named on the line are meant instead of a preset of the flags.
+    if !names_models && question.preset.is_none() {
+        question.preset.clone_from(&defaults.preset);
+        request.models = (!defaults.models.is_empty()).then(|| defaults.models.clone());
+    }
+    request.synthesizer = request.synthesizer.take().or_else(|| defaults.synthesizer.clone());
+    request.strategy = request.strategy.take().or_else(|| defaults.strategy.clone());
+    request.max_tokens = request.max_tokens.or(defaults.max_tokens);
+    request.files = Some(defaults.files);
+    question
+}
+
+/// A line with its name, which makes it unusable if it cannot be stored or shown.
+fn named(
+    id: Option<String>,
+    question: Result<Question, Failure>,
+) -> (Option<String>, Result<Question, Failure>) {
+    let is_name = |id: &String| (1..=ID_BYTES_MAX).contains(&id.len()) && !id.chars().any(char::is_control);
+    match id {
+        Some(id) if !is_name(&id) => {
+            let message =
+                format!("its id is not a text of 1 to {ID_BYTES_MAX} bytes without control characters");
+            (None, Err(usage(message)))
+        }
+        id => (id, question),
+    }
+}
+
+/// Parses a line whose fields have these names.
+fn json<'a, T: Deserialize<'a>>(text: &'a str, fields: &[&str]) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.replace(" at line 1 column ", " at character ");
+        let reason = reason.split(", expected").next().unwrap_or_default();
+        let reason = reason.replace("EOF while", "the end comes while");
+        let unknown = reason.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+        match unknown {
+            Some(name) => {
+                let failure = usage(format!("there is no field `{name}`"));
+                nearest::suggest_or_list(failure, name, fields)
+            }
+            None => usage(format!("it is not a JSON object of a question: {reason}")),
+        }
+    })
+}
+
+fn temperature(value: f64) -> Result<f64, Failure> {
+    let refused = || usage("its `temperature` is not a number from 0 to 2");
+    (0.0..=2.0).contains(&value).then_some(value).ok_or_else(refused)
+}
+
+fn cap(tokens: u32) -> Result<u32, Failure> {
+    (tokens > 0).then_some(tokens).ok_or_else(|| usage("its `max_tokens` is not above 0"))
+}
+
+fn effort(word: &str) -> Result<Effort, Failure> {
+    Effort::by_word(word).ok_or_else(|| {
+        let words: Vec<&str> = Effort::ALL.iter().map(|effort| effort.word()).collect();
+        nearest::suggest_or_list(usage(format!("there is no effort `{word}`")), word, &words)
+    })
+}
+
+fn budget(usd: f64) -> Result<PicoUsd, Failure> {
+    PicoUsd::from_f64(usd).ok_or_else(|| usage("its `budget_usd` is not an amount in USD"))
+}
+
+fn usage(message: impl AsRef<str>) -> Failure {
+    Failure::new(Code::Usage, message)
+}

@@ -1,0 +1,176 @@
+//! `batch submit`: reads a file into the database, then works on it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use parallel_llm_engine::text::safe;
+use parallel_llm_engine::value::next::Argument;
+use parallel_llm_engine::{Code, Failure, PicoUsd};
+use parallel_llm_service::{Submission, Submitted};
+use parallel_llm_settings::signals::Signals;
+
+use super::line::{self, LineDefaults};
+use super::lines::FileLines;
+use super::work::{self, Working};
+use super::{SCHEMA, described, usd};
+use crate::command::CommandContext;
+use crate::exit;
+use crate::terminal::console::Tone;
+
+/// The longest name of a file that is kept, in characters.
+const NAME_CHARS_MAX: usize = 200;
+
+/// Ask every line of a file
+///
+/// Each line is a JSON object with `prompt` or `messages`, and, if you like, `id`, `system`, `models`, `synthesizer`,
+/// `strategy`, `preset`, `max_tokens`, `temperature`, `effort` and `budget_usd`. Batch files of OpenAI are taken, too.
+/// All lines are checked before any is asked; a line that cannot be used is reported by its number, and the others are
+/// asked. Whatever ends this command, `batch resume` goes on where it was.
+///
+/// Example: parallel-llm-mcp batch submit questions.jsonl --budget 20
+///
+/// Example: parallel-llm-mcp batch submit questions.jsonl --preset quick --detach
+#[derive(Debug, clap::Args)]
+pub struct Submit {
+    /// The file; `-` reads stdin
+    file: PathBuf,
+    /// What the whole batch may cost, in USD; by default the setting `budget_usd`
+    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
+    budget: Option<PicoUsd>,
+    /// A model to ask where a line names none, `[provider:]model[*N][@key=value,...]`; repeat for a panel
+    #[arg(short, long = "model", value_name = "MODEL", conflicts_with = "preset")]
+    models: Vec<String>,
+    /// A named panel or flow where a line names none
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// The synthesizer where a line names none, in front of those of the settings
+    #[arg(long, value_name = "MODEL")]
+    synthesizer: Option<String>,
+    /// The strategy where a line names none
+    #[arg(long, value_name = "STRATEGY")]
+    strategy: Option<String>,
+    /// Output cap of each call in tokens where a line has none, reasoning included
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    max_tokens: Option<u32>,
+    /// Also write the files of each run
+    #[arg(long)]
+    files: bool,
+    #[command(flatten)]
+    working: Working,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Runs the command.
+pub(super) async fn run(context: &CommandContext<'_>, submit: Submit) -> Result<u8, Failure> {
+    let (source, name) = open(&submit.file)?;
+    let defaults = LineDefaults {
+        models: submit.models,
+        preset: submit.preset,
+        synthesizer: submit.synthesizer,
+        strategy: submit.strategy,
+        max_tokens: submit.max_tokens,
+        files: submit.files,
+    };
+    let batches = &context.service.batches;
+    let mut submission = batches.submit(&name, submit.budget).await?;
+    let mut signals = Signals::new();
+    let read = tokio::select! {
+        biased;
+        signal = signals.next() => Err(exit::of_signal(signal)),
+        read = add_all(context, &mut submission, source, &defaults) => Ok(read),
+    };
+    match read {
+        Ok(Ok(())) => {}
+        Ok(Err(failure)) => {
+            submission.give_up().await;
+            return Err(failure);
+        }
+        Err(code) => {
+            submission.give_up().await;
+            context.console.say("nothing was submitted, and nothing was asked");
+            return Ok(code);
+        }
+    }
+    let submitted = submission.finish().await?;
+    report(context, &submitted);
+    if !submit.json {
+        context.console.data(&submitted.batch.id.to_string());
+        return work::on(context, &submitted.batch, &submit.working).await;
+    }
+    let code = work::on(context, &submitted.batch, &submit.working).await?;
+    let mut object = described(&batches.get(submitted.batch.id).await?);
+    object["schema"] = SCHEMA.into();
+    context.console.data(&format!("{object:#}"));
+    Ok(code)
+}
+
+/// Opens the file, and returns its name for people.
+fn open(path: &Path) -> Result<(Box<dyn Read + Send>, String), Failure> {
+    if path == Path::new("-") {
+        return Ok((Box::new(std::io::stdin()), "stdin".to_owned()));
+    }
+    let shown = path.display();
+    let unreadable = |error: std::io::Error| {
+        Failure::new(Code::Usage, format!("`{shown}` cannot be read: {error}"))
+            .with_next(parallel_llm_engine::value::next::Next::Give(Argument::Prompt))
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.is_dir() {
+        return Err(Failure::new(Code::Usage, format!("`{shown}` is a folder; a batch is a file of lines")));
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok((Box::new(file), safe::excerpt(&name, NAME_CHARS_MAX)))
+}
+
+/// Reads all lines into the batch.
+async fn add_all(
+    context: &CommandContext<'_>,
+    submission: &mut Submission<'_>,
+    source: Box<dyn Read + Send>,
+    defaults: &LineDefaults,
+) -> Result<(), Failure> {
+    let mut lines = FileLines::of(source);
+    loop {
+        // On another thread, since a pipe may be silent for long.
+        let reading = tokio::task::spawn_blocking(move || {
+            let chunk = lines.next_chunk();
+            (lines, chunk)
+        });
+        let (rest, chunk) =
+            reading.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        lines = rest;
+        let chunk = chunk?;
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        for line in chunk {
+            submission.add(line::read(context.service, line, defaults).await).await?;
+        }
+    }
+}
+
+/// Says what was submitted.
+fn report(context: &CommandContext<'_>, submitted: &Submitted) {
+    let Submitted { batch, worst_case, bad } = submitted;
+    let console = &context.console;
+    console.say(&format!(
+        "batch {}: {} questions; they cost {worst_case} at most, and the budget is {}",
+        batch.id,
+        batch.open(),
+        batch.budget
+    ));
+    for (line, why) in bad {
+        let text = safe::for_terminal(&format!("line {line} is left out: {}", why.message));
+        console.say(&console.tone(Tone::Warning, &text));
+    }
+    let more = batch.bad.saturating_sub(bad.len() as u64);
+    if more > 0 {
+        console.say(&format!("and {more} more lines are left out: `batch results {}` names all", batch.id));
+    }
+    if *worst_case > batch.budget {
+        console.say("the batch pauses when its budget is used up; `batch resume --budget USD` then goes on");
+    }
+}

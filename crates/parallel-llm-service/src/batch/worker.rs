@@ -1,0 +1,321 @@
+//! Works through batches: claims jobs, asks each as a run, and settles it.
+//!
+//! Any number of workers share the batches of a database. A worker that is gone loses its claims with its leases; the next
+//! one goes on with the runs. Invariants: a job is asked under its own key, so whoever claims it again gets the same run;
+//! and a claim ends only once its end is stored.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::value::answer::by_reason;
+use parallel_llm_engine::{BatchId, Code, Failure, PicoUsd, RunId, RunStatus, SeatStatus};
+use parallel_llm_store::{Batch, BatchState, Claim, ClaimedJob, JobEnd, JobResult, Store};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::{Batches, question};
+use crate::ask::{Asking, Continuation};
+use crate::runs::{KnownRun, RunHandle};
+
+/// How often a worker looks for jobs while it has room and found none, and whether its batches were cancelled.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often lost claims are given back. With the lease of twelve seconds, a job is claimed again within fifteen.
+const RELEASE_EVERY: Duration = Duration::from_secs(3);
+/// How often the end of a job is tried to be stored, while the database cannot be reached.
+const SETTLE_PAUSE: Duration = Duration::from_millis(500);
+/// How long. After that the claim ends with its lease, and another worker finds the run as it is.
+const SETTLE_MAX: Duration = Duration::from_secs(600);
+/// How often a job is put off before it fails for good. With the waits below that is five minutes: longer than most
+/// outages, and not long enough to hold up the end of a batch.
+const PUT_OFF_MAX: u32 = 4;
+/// The first wait of a job that is put off, in milliseconds; each further one is four times as long.
+const PUT_OFF_MS: u64 = 4_000;
+/// The longest wait that a provider may ask of a job, in milliseconds.
+const PUT_OFF_MS_MAX: u64 = 3_600_000;
+/// The wait of a job for which there is no room yet, in milliseconds.
+const NO_ROOM_MS: u64 = 1_000;
+
+/// The batches that a worker works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkScope {
+    /// One, until it is finished, paused or cancelled.
+    One(BatchId),
+    /// All there are and come, until the worker is stopped.
+    All,
+}
+
+/// A worker.
+pub struct Worker {
+    asking: Asking,
+    store: Store,
+    scope: WorkScope,
+    concurrency: usize,
+    /// Ends the claiming of further jobs.
+    stop: CancellationToken,
+    /// The batches that jobs in progress belong to, and what gives their runs up.
+    cancels: BTreeMap<BatchId, CancellationToken>,
+    /// The batch that was claimed from last, so that all have their turn.
+    last: Option<BatchId>,
+    jobs: JoinSet<Result<(), Failure>>,
+}
+
+impl Batches {
+    /// A worker for up to `concurrency` jobs at once. After `stop` it claims no further job and ends with those that it
+    /// has.
+    pub async fn worker(
+        &self,
+        scope: WorkScope,
+        concurrency: usize,
+        stop: CancellationToken,
+    ) -> Result<Worker, Failure> {
+        Ok(Worker {
+            asking: self.asking.clone(),
+            store: self.store().await?.clone(),
+            scope,
+            concurrency,
+            stop,
+            cancels: BTreeMap::new(),
+            last: None,
+            jobs: JoinSet::new(),
+        })
+    }
+}
+
+impl Worker {
+    /// Works until the scope is done, or the worker is stopped and its jobs have ended. Fails if the database cannot be
+    /// used, for a reason that does not pass.
+    pub async fn run(mut self) -> Result<(), Failure> {
+        let mut release_at = Instant::now();
+        loop {
+            if Instant::now() >= release_at {
+                release_at = Instant::now() + RELEASE_EVERY;
+                passing(self.store.release_lost_jobs().await)?;
+            }
+            let has_more =
+                if self.stop.is_cancelled() { false } else { passing(self.fill().await)?.unwrap_or(true) };
+            if self.jobs.is_empty() && !has_more {
+                return Ok(());
+            }
+            let stop = self.stop.clone();
+            tokio::select! {
+                biased;
+                Some(ended) = self.jobs.join_next() => {
+                    passing(ended.unwrap_or_else(|panic| Err(defect(&panic))))?;
+                }
+                () = stop.cancelled(), if !self.stop.is_cancelled() => {}
+                () = sleep_until(release_at.min(Instant::now() + LOOK_EVERY)) => passing(self.heed_cancels().await)?.unwrap_or_default(),
+            }
+        }
+    }
+
+    /// Claims jobs for the free places, from each batch in turn. Returns whether there may be more later.
+    async fn fill(&mut self) -> Result<bool, Failure> {
+        let mut batches: Vec<Batch> = match self.scope {
+            WorkScope::One(id) => self.store.batch(id).await?.into_iter().collect(),
+            WorkScope::All => self.store.batches().await?,
+        };
+        batches.retain(|batch| batch.state == BatchState::Running && !batch.is_finished());
+        let has_more = self.scope == WorkScope::All || !batches.is_empty();
+        // Oldest first, beginning after the one of the last turn.
+        batches.sort_by_key(|batch| (Some(batch.id) <= self.last, batch.id));
+        let mut left = batches.len();
+        for batch in batches {
+            let free = self.concurrency.saturating_sub(self.jobs.len());
+            if free == 0 {
+                break;
+            }
+            let share = free.div_ceil(left);
+            left -= 1;
+            let Some(claims) = self.store.claim_jobs(batch.id, share).await? else { continue };
+            if !claims.jobs.is_empty() {
+                self.last = Some(batch.id);
+            }
+            for job in claims.jobs {
+                let cancel = self.cancels.entry(batch.id).or_default().clone();
+                let (asking, store) = (self.asking.clone(), self.store.clone());
+                self.jobs.spawn(async move { JobWork { asking, store, cancel }.run(job).await });
+            }
+        }
+        Ok(has_more)
+    }
+
+    /// Gives up the runs of batches that were cancelled.
+    async fn heed_cancels(&mut self) -> Result<(), Failure> {
+        if self.jobs.is_empty() {
+            self.cancels.clear();
+        }
+        for (id, cancel) in &self.cancels {
+            let batch = self.store.batch(*id).await?;
+            if batch.is_none_or(|batch| batch.state == BatchState::Cancelled) {
+                cancel.cancel();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The work on one job.
+struct JobWork {
+    asking: Asking,
+    store: Store,
+    /// Gives its run up.
+    cancel: CancellationToken,
+}
+
+impl JobWork {
+    async fn run(self, job: ClaimedJob) -> Result<(), Failure> {
+        let end = match self.begin(&job).await {
+            Ok(handle) => {
+                tokio::select! {
+                    biased;
+                    () = handle.closed() => {}
+                    () = self.cancel.cancelled() => {
+                        handle.cancel();
+                        handle.closed().await;
+                    }
+                }
+                handle.with_run(|run| end_of_run(run, job.attempts))
+            }
+            Err(failure) => end_of_refusal(failure, &job),
+        };
+        self.settle(job.claim, end).await
+    }
+
+    /// Begins the run of a job, or goes on with the one that it has.
+    async fn begin(&self, job: &ClaimedJob) -> Result<RunHandle, Failure> {
+        if let Some(id) = job.run_id
+            && let Some(handle) = self.go_on(id, job).await?
+        {
+            return Ok(handle);
+        }
+        match Box::pin(self.asking.ask(question::of_job(job)?)).await {
+            // The settings have changed since it was asked first; its answers are paid for.
+            Err(Failure { code: Code::IdempotencyConflict, run_id: Some(id), .. }) => {
+                let gone = || Failure::new(Code::RunNotFound, format!("there is no run {id}"));
+                self.go_on(*id, job).await?.ok_or_else(gone)
+            }
+            begun => begun,
+        }
+    }
+
+    /// The run of an earlier claim, continued if it lacks something; `None` if it was removed.
+    async fn go_on(&self, id: RunId, job: &ClaimedJob) -> Result<Option<RunHandle>, Failure> {
+        let name = id.to_string();
+        let is_answered = match self.asking.history.seek(&name).await {
+            Err(failure) if failure.code == Code::RunNotFound => return Ok(None),
+            Err(failure) => return Err(failure),
+            Ok(KnownRun::Live(handle)) => handle.with_run(|run| run.status == RunStatus::Complete),
+            Ok(KnownRun::Past(past)) => past.run.status == RunStatus::Complete,
+        };
+        let past = || async { self.asking.history.watch(&name).await.map(Some) };
+        if is_answered {
+            return past().await;
+        }
+        let resume = Continuation::Resume { resend: job.resend, budget: None };
+        match Box::pin(self.asking.continue_run(&name, resume)).await {
+            Ok(handle) => Ok(Some(handle)),
+            // Nothing of it can be asked again, or another process is at it.
+            Err(failure) if matches!(failure.code, Code::Usage | Code::Busy) => past().await,
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Stores the end of a claim, also if the database is away for a while.
+    async fn settle(&self, claim: Claim, end: JobEnd) -> Result<(), Failure> {
+        let give_up = Instant::now() + SETTLE_MAX;
+        loop {
+            match self.store.settle_job(claim, end.clone()).await {
+                // The lease was lost meanwhile, and the job is another worker's.
+                Err(failure) if failure.code == Code::Busy => return Ok(()),
+                Err(failure) if failure.retryable && Instant::now() < give_up => sleep(SETTLE_PAUSE).await,
+                settled => return settled,
+            }
+        }
+    }
+}
+
+/// The end of a job whose run has ended.
+fn end_of_run(run: &Run, attempts: u32) -> JobEnd {
+    let failures: Vec<&Failure> = run.seats.iter().filter_map(|seat| seat.failure.as_ref()).collect();
+    let pause = failures.iter().find(|failure| failure.code.stops_key()).map(|failure| (*failure).clone());
+    let outcome = run.outcome.as_ref();
+    let has_answer =
+        outcome.is_some_and(|outcome| outcome.text.is_some()) && run.status != RunStatus::Cancelled;
+    let result = if has_answer {
+        JobResult::Answered { is_partial: run.status == RunStatus::Partial }
+    } else {
+        let why = reason(run);
+        // A call whose end is unknown is not made again by itself, because it may have been paid.
+        let waits = run.seats.iter().filter(|seat| seat.status == SeatStatus::Failed);
+        let waits = waits.filter_map(|seat| seat.failure.as_ref()).filter(|failure| failure.code.retryable());
+        let asked_ms = waits.clone().filter_map(|failure| failure.retry_after_ms).max();
+        let may_pass = waits.count() > 0 && run.status != RunStatus::Cancelled;
+        if pause.is_some() {
+            JobResult::PutOff { why, after_ms: 0 }
+        } else if (may_pass || run.status == RunStatus::Interrupted) && attempts < PUT_OFF_MAX {
+            JobResult::PutOff { why, after_ms: wait_ms(attempts, asked_ms) }
+        } else {
+            JobResult::Failed(why)
+        }
+    };
+    JobEnd { run_id: Some(run.plan.run_id), cost: run.cost(), result, pause }
+}
+
+/// Why a run has no answer, with what each model said: a list of jobs has one line for each.
+fn reason(run: &Run) -> Failure {
+    let is_lost = |seat: &SeatView| seat.status == SeatStatus::Unknown;
+    let lost = || {
+        let message = "a process ended while it asked, and whether models answered is unknown";
+        Failure::new(Code::Interrupted, message)
+    };
+    if run.seats.iter().any(is_lost) && run.seats.iter().all(SeatView::is_settled) {
+        return lost();
+    }
+    let Some(why) = run.outcome.as_ref().and_then(|outcome| outcome.failure.clone()) else { return lost() };
+    if why.code != Code::AllFailed {
+        return why;
+    }
+    let seats = run.plan.seats.iter().zip(&run.seats);
+    let reasons = seats.filter_map(|(seat, view)| Some((&seat.model, &view.failure.as_ref()?.message)));
+    Failure { message: Failure::new(why.code, by_reason(reasons)).message, ..why }
+}
+
+/// The end of a job whose run could not begin.
+fn end_of_refusal(failure: Failure, job: &ClaimedJob) -> JobEnd {
+    // The limit of a day is met by every other job as well. A job's own budget was checked when it was submitted.
+    let pauses = failure.code.stops_key() || failure.code == Code::Budget;
+    let result = match failure.code {
+        _ if pauses => JobResult::PutOff { why: failure.clone(), after_ms: 0 },
+        Code::Busy => JobResult::PutOff { why: failure.clone(), after_ms: NO_ROOM_MS },
+        _ if failure.retryable && job.attempts < PUT_OFF_MAX => JobResult::PutOff {
+            why: failure.clone(),
+            after_ms: wait_ms(job.attempts, failure.retry_after_ms),
+        },
+        _ => JobResult::Failed(failure.clone()),
+    };
+    JobEnd { run_id: None, cost: PicoUsd::ZERO, result, pause: pauses.then_some(failure) }
+}
+
+/// How long a job waits that was put off so often before.
+fn wait_ms(attempts: u32, asked_ms: Option<u64>) -> u64 {
+    let own_ms = PUT_OFF_MS.saturating_mul(4_u64.saturating_pow(attempts));
+    own_ms.max(asked_ms.unwrap_or_default()).min(PUT_OFF_MS_MAX)
+}
+
+/// `None` for a failure of the database that may pass, such as its restart.
+fn passing<T>(done: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match done {
+        Ok(value) => Ok(Some(value)),
+        Err(failure) if failure.retryable => {
+            tracing::warn!("the batches cannot be read or written for the moment: {}", failure.message);
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn defect(panic: &tokio::task::JoinError) -> Failure {
+    Failure::new(Code::Internal, format!("a defect ended the work on a job: {panic}"))
+}
