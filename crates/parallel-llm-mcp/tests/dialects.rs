@@ -296,6 +296,7 @@ async fn started_reply(provider: &Provider, number: u8) -> ReplyStream {
         json: false,
         routing: Arc::default(),
         lineage: Arc::default(),
+        asked_by: None,
         without: Vec::new(),
     };
     let mut reply = provider.admit(call).await.expect("a slot is free").send();

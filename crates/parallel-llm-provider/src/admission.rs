@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::port::ReplyPart;
-use parallel_llm_engine::{Code, Failure, ModelRef, RunId};
+use parallel_llm_engine::{Code, Failure, ModelRef};
 
 use crate::breaker::{Breakers, Circuit, Token};
 use crate::classify::Scope;
-use crate::concurrency::{CallSlot, ConcurrencyLimits};
+use crate::concurrency::{CallSlot, ConcurrencyLimits, SlotRequest};
 use crate::gate::{Gates, Pass, Waiter};
 
 /// Everything that is checked before a call is sent.
@@ -37,14 +37,14 @@ impl Admission {
         Self { limits, gates: Arc::default(), breakers: Arc::default() }
     }
 
-    /// Waits until a call of this run to this model may be sent. Fails at once when waiting would not help.
-    pub(crate) async fn admit(&self, run_id: RunId, model: &ModelRef) -> Result<Admitted, Failure> {
+    /// Waits until this call to this model may be sent. Fails at once when waiting would not help.
+    pub(crate) async fn admit(&self, request: &SlotRequest, model: &ModelRef) -> Result<Admitted, Failure> {
         let mut waiter = Waiter::default();
         // Repeats when the gate closed while the call waited for a slot, or when another call became its probe.
         loop {
             self.breakers.check(model)?;
             self.gates.wait(model, &mut waiter).await?;
-            let slot = self.limits.acquire(run_id, &model.provider).await;
+            let slot = self.limits.acquire(request, &model.provider).await;
             let Some(pass) = self.gates.enter(model) else { continue };
             let token = Arc::new(self.breakers.enter(model)?);
             return Ok(Admitted { pass, token, scope: Scope::default(), _slot: slot });
@@ -90,12 +90,16 @@ impl Admitted {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
-    use parallel_llm_engine::ProviderId;
+    use parallel_llm_engine::{ProviderId, RunId};
     use tokio::time::Instant;
 
     use super::*;
+    use crate::concurrency::Share;
 
-    const RUN: RunId = RunId::from_parts(1_700_000_000_000, 1);
+    const RUN: &SlotRequest = &SlotRequest {
+        run_id: RunId::from_parts(1_700_000_000_000, 1),
+        share: Share { is_batch: false, asked_by: None },
+    };
 
     fn model(name: &str) -> ModelRef {
         ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }

@@ -25,7 +25,7 @@ use crate::admission::Admission;
 use crate::api_key::ApiKey;
 use crate::breaker::Circuit;
 use crate::classify::Origin;
-use crate::concurrency::ConcurrencyLimits;
+use crate::concurrency::{ConcurrencyLimits, Share, SlotRequest};
 use crate::endpoint::Endpoint;
 use crate::http::Http;
 use crate::scrubber::Scrubber;
@@ -156,7 +156,9 @@ impl Caller for Provider {
             endpoint.dialect().check_inputs(endpoint.id(), &call.messages)?;
             check_privacy(&endpoint, &call)?;
             let key = shared.key(&endpoint).await?;
-            let admitted = shared.admission.admit(call.run_id, &call.model).await;
+            let share = Share { is_batch: call.lineage.batch.is_some(), asked_by: call.asked_by.clone() };
+            let request = SlotRequest { run_id: call.run_id, share };
+            let admitted = shared.admission.admit(&request, &call.model).await;
             // The failure may contain an earlier provider message.
             let admitted = admitted.map_err(|failure| shared.scrubber.clean(failure))?;
             let too_slow = admitted.too_slow();

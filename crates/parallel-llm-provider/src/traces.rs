@@ -91,6 +91,7 @@ mod tests {
             json: false,
             routing: Arc::default(),
             lineage: Arc::new(Lineage { trace, ..Lineage::default() }),
+            asked_by: None,
             without: Vec::new(),
         };
         let mut headers = HeaderMap::new();

@@ -487,6 +487,7 @@ impl UpstreamCall {
             json: self.seat.json_mode && step.is_some_and(|step| step.key.role.replies_in_json()),
             routing: Arc::clone(&self.context.plan.routing),
             lineage: Arc::clone(&self.context.plan.lineage),
+            asked_by: self.context.plan.asked_by.as_deref().map(Arc::from),
             without: self.without.clone(),
         }
     }

@@ -48,6 +48,8 @@ pub struct Call {
     pub routing: Arc<Routing>,
     /// What it passes on of the run's own caller.
     pub lineage: Arc<Lineage>,
+    /// The principal who asked; `None` for the owner.
+    pub asked_by: Option<Arc<str>>,
     /// Optional request fields to leave out, because the provider rejected them.
     pub without: Vec<String>,
 }

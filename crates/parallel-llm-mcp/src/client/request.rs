@@ -99,6 +99,7 @@ impl ChatRequest {
             // Calls of a client have nothing to do with each other.
             routing: Arc::new(Routing { session: Session::Off, ..Routing::default() }),
             lineage: Arc::new(Lineage::default()),
+            asked_by: None,
             without: Vec::new(),
         })
     }

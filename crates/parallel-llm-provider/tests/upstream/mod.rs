@@ -112,6 +112,7 @@ pub(crate) fn call() -> Call {
         json: false,
         routing: Arc::default(),
         lineage: Arc::default(),
+        asked_by: None,
         without: Vec::new(),
     }
 }

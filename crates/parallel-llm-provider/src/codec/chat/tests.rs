@@ -20,6 +20,7 @@ pub(in crate::codec) fn call() -> Call {
         json: false,
         routing: Arc::default(),
         lineage: Arc::default(),
+        asked_by: None,
         without: Vec::new(),
     }
 }
