@@ -56,6 +56,6 @@ impl Readiness {
     }
 
     fn check_room(&self) -> Result<(), Failure> {
-        self.live.made().map_or(Ok(()), Runs::check_room)
+        self.live.made().map_or(Ok(()), |runs| runs.check_room(None))
     }
 }

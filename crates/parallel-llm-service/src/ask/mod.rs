@@ -60,12 +60,22 @@ impl Asking {
             // A cached answer is read from the history.
             self.planner.principal.check(Scope::Read)?;
         }
+        // A repeated question needs no room, and only its key can tell it from others before it is planned.
+        if question.request.idempotency_key.is_none() && cache_ms.is_none() {
+            self.check_room()?;
+        }
         let conversation = match &question.continues {
             Some(run) => Some(self.conversation(run, &question.request).await?),
             None => None,
         };
         let plan = self.planner.plan(question, conversation).await?;
         Ok(Quote::new(self, Resolved::Ask { plan: Box::new(plan), cache_ms }))
+    }
+
+    /// Fails if there is no room for a run, which is cheaper to find out than to plan it.
+    fn check_room(&self) -> Result<(), Failure> {
+        let asked_by = self.planner.principal.name();
+        self.live.made().map_or(Ok(()), |runs| runs.check_room(asked_by))
     }
 
     /// The plan of a question that nobody asks yet: to show a preset or a flow. It needs no key, and its worst case may

@@ -17,12 +17,15 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::runs::departures::Departures;
 use crate::runs::files::{self, AroundFiles, FileWriter, FilesWatch, Folder};
 use crate::runs::handle::{self, RunHandle};
 use crate::telemetry::Telemetry;
 
 /// The most runs without an answer in one process. Each may hold 64 streams; beyond this a caller had better wait.
 const RUNS_MAX: usize = 1_000;
+/// The most of them of one principal other than the owner, so that none takes all.
+const OF_ONE_MAX: usize = RUNS_MAX / 2;
 /// The most runs in one process, answered ones included until they are closed. Some of those still read late seats.
 const LIVE_MAX: usize = 2 * RUNS_MAX;
 /// The most closed runs kept in memory because no store has their texts: enough for callers that were answered before
@@ -55,6 +58,8 @@ pub struct Runs {
     around_files: Option<AroundFiles>,
     /// What is told of each run.
     telemetry: Arc<Telemetry>,
+    /// When runs have ended.
+    departures: Arc<Mutex<Departures>>,
 }
 
 /// A run in progress or about to begin.
@@ -81,6 +86,7 @@ impl Runs {
             writing: TaskTracker::new(),
             leaving: CancellationToken::new(),
             around_files: None,
+            departures: Arc::default(),
         }
     }
 
@@ -151,7 +157,7 @@ impl Runs {
             let message = format!("the run {id} is being continued already");
             return Err(Failure::new(Code::Busy, message).with_run(id).with_next(Operation::WaitForRun));
         }
-        Self::check_room_in(&live)?;
+        self.check_room_in(&live, hub.with_run(|run| run.plan.asked_by.clone()).as_deref())?;
         live.insert(id, Live { hub: Arc::clone(&hub), stop: stop.clone(), handle: None });
         Ok(Claim { runs: self.clone(), id, hub })
     }
@@ -208,6 +214,7 @@ impl Runs {
 
     /// Removes a closed run. The store answers for it from now on, if it has the texts.
     fn retire(&self, id: RunId, hub: &Arc<Hub>) {
+        self.departures.lock().note();
         let mut live = self.live.lock();
         if !live.get(&id).is_some_and(|live| Arc::ptr_eq(&live.hub, hub)) {
             return;
@@ -221,18 +228,29 @@ impl Runs {
         }
     }
 
-    /// Fails if there is no room for another run.
-    pub(crate) fn check_room(&self) -> Result<(), Failure> {
-        Self::check_room_in(&self.live.lock())
+    /// Fails if there is no room for another run of this principal; `None` for the owner.
+    pub(crate) fn check_room(&self, asked_by: Option<&str>) -> Result<(), Failure> {
+        self.check_room_in(&self.live.lock(), asked_by)
     }
 
-    fn check_room_in(live: &BTreeMap<RunId, Live>) -> Result<(), Failure> {
-        let unanswered = || live.values().filter(|live| !live.hub.with_run(Run::is_decided)).count();
-        if live.len() >= LIVE_MAX || live.len() >= RUNS_MAX && unanswered() >= RUNS_MAX {
-            // A refused run does not exist, so the failure names none.
-            return Err(Failure::new(Code::Busy, format!("{} runs are under way", live.len())));
+    fn check_room_in(&self, live: &BTreeMap<RunId, Live>, asked_by: Option<&str>) -> Result<(), Failure> {
+        if live.len() < OF_ONE_MAX {
+            return Ok(());
         }
-        Ok(())
+        let is_open = |run: &Run| !run.is_decided();
+        let unanswered = live.values().filter(|live| live.hub.with_run(is_open)).count();
+        let is_full = live.len() >= LIVE_MAX || unanswered >= RUNS_MAX;
+        let is_own = |run: &Run| is_open(run) && run.plan.asked_by.as_deref() == asked_by;
+        let own = || live.values().filter(|live| live.hub.with_run(is_own)).count();
+        let message = if is_full {
+            format!("{} runs are under way", live.len())
+        } else if asked_by.is_some() && own() >= OF_ONE_MAX {
+            format!("{OF_ONE_MAX} runs of this caller are under way")
+        } else {
+            return Ok(());
+        };
+        // A refused run does not exist, so the failure names none.
+        Err(Failure::new(Code::Busy, message).with_retry_after(Some(self.departures.lock().retry_after())))
     }
 
     /// The handle of a run in progress, or of a closed one that is not stored.
@@ -431,5 +449,22 @@ mod tests {
         full_at(LIVE_MAX);
         let taken = claim(hub(0)).err().unwrap();
         assert_eq!(taken.run_id.map(|id| *id), Some(claims[0].id), "one that is under way is named");
+    }
+
+    #[test]
+    fn one_principal_takes_half_of_the_room_at_most() {
+        let (plan, runs) = (plan(), no_runs());
+        let claim = |number: usize, asked_by: Option<&str>| {
+            let (run_id, asked_by) = (RunId::from_parts(number as u64, 1), asked_by.map(str::to_owned));
+            let run = Run::new(Arc::new(RunPlan { run_id, asked_by, ..plan.clone() }));
+            runs.claim(Arc::new(Hub::of(run)), &Stop::default())
+        };
+        let mut claims: Vec<Claim> =
+            (0..OF_ONE_MAX).map(|number| claim(number, Some("ci")).unwrap()).collect();
+        let full = claim(OF_ONE_MAX, Some("ci")).err().unwrap();
+        assert_eq!((full.code, &*full.message), (Code::Busy, "500 runs of this caller are under way"));
+        assert_eq!(full.retry_after_ms, Some(60_000));
+        claims.push(claim(OF_ONE_MAX, Some("other")).unwrap());
+        claims.push(claim(OF_ONE_MAX + 1, None).unwrap());
     }
 }

@@ -4,6 +4,7 @@ mod backup;
 pub(crate) mod calibration;
 pub mod checker;
 mod cost;
+mod departures;
 mod export;
 mod figures;
 pub mod files;
