@@ -9,6 +9,10 @@ use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Latency, Script}
 use parallel_llm_testkit::{Output, Sandbox};
 use serde_json::{Value, json};
 
+use crate::http::client::Wire;
+use crate::http::program::{serve, structured};
+use crate::http::sessions::modern;
+
 const ADA: &str = "openai/gpt-6.1-sol";
 const BOB: &str = "anthropic/claude-opus-5.5";
 const CYD: &str = "mistralai/mistral-large-4-0";
@@ -331,4 +335,31 @@ fn a_signal_ends_what_is_in_progress_and_the_rest_is_resumed() {
     let resumed = batch(&sandbox, &["resume", "--concurrency", "40"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     assert_eq!(sandbox.asked(ADA), 40);
+}
+
+#[test]
+fn a_server_works_on_batches_beside_its_callers_who_come_first() {
+    let sandbox = slow(ADA, 200);
+    let file = questions(&sandbox, 300);
+    assert_eq!(submit(&sandbox, &file, &["--detach", "--budget", "900"]).code, Some(0));
+    let (server, address) =
+        serve(&sandbox, &["--no-auth", "--batch", "40"], &[("calls_per_key_max", "4"), ("files", "off")]);
+    let answered = || status(&sandbox)["answered"].as_u64().expect("a count");
+    sandbox.until("the batch is in full swing", || answered() > 5);
+    let before = answered();
+    for number in 0..5 {
+        let arguments = json!({"prompt": format!("Why {number}, now?"), "models": [ADA]});
+        let mut wire = Wire::to(address);
+        wire.write(modern(address, "process_prompt", &arguments));
+        let message = wire.reply().expect("it answers").json();
+        assert_eq!(structured(&message)["status"], "complete", "{message}");
+    }
+    // Forty of its questions wait for three places, and none of them goes first: five answers take a second, in which the
+    // batch gets about fifteen.
+    let meanwhile = answered() - before;
+    assert!(meanwhile < 60, "{meanwhile} lines were answered while five questions were");
+    sandbox.simulator().script(ADA, Script::answering("Fast."));
+    sandbox.until("the batch ends", || status(&sandbox)["state"] == "finished");
+    server.signal("TERM");
+    assert_eq!(server.wait().code, Some(0));
 }

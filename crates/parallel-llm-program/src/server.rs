@@ -9,18 +9,22 @@ use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next;
 use parallel_llm_http::{Access, Config, Door, Listener, Sessions};
 use secrecy::ExposeSecret;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 
+use crate::command::Serve;
 use crate::exit;
 use crate::terminal::console::Console;
 use crate::terminal::vocabulary;
-use parallel_llm_service::{Services, Shutdown, TokenState};
+use parallel_llm_service::{Services, Shutdown, TokenState, WorkScope};
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings::{MetricsReach, Settings};
 use parallel_llm_settings::signals::Signals;
 
 /// The longest wait at a server's start to learn whether there are tokens, which takes milliseconds.
 const TOKENS_CHECK_MAX: Duration = Duration::from_secs(2);
+/// How long a server leaves batches alone after a failure that does not pass by itself.
+const WORK_PAUSE: Duration = Duration::from_secs(30);
 
 /// Serves MCP on stdin and stdout until stdin ends or a signal comes, and returns the exit code.
 pub(crate) async fn serve_pipes(wire: &dyn Fn(&Settings) -> Services, settings: &Settings) -> u8 {
@@ -31,14 +35,15 @@ pub(crate) async fn serve_pipes(wire: &dyn Fn(&Settings) -> Services, settings: 
     parallel_llm_mcp_door::stdio::run(service).await.map_or(exit::ANSWER, exit::of_signal)
 }
 
-/// Serves every door over HTTP at this address. Without `no_auth` every request needs a token.
+/// Serves every door over HTTP at this address. Unless everybody is admitted, every request needs a token.
 pub(crate) async fn serve_http(
     wire: &dyn Fn(&Settings) -> Services,
     settings: &Settings,
     console: &Console,
     address: SocketAddr,
-    no_auth: bool,
+    serve: &Serve,
 ) -> Result<u8, Failure> {
+    let no_auth = serve.no_auth;
     let service = wire(settings).without_checks();
     let check = check_of(&service);
     let access = if no_auth { Access::Open(check) } else { Access::Tokens(check) };
@@ -46,12 +51,17 @@ pub(crate) async fn serve_http(
     let is_counted = settings.telemetry.metrics != MetricsReach::Off || settings.telemetry.endpoint.is_some();
     let meter = is_counted.then(|| service.meter().clone());
     let config = Config { sessions, meter, ..listening(settings, address, access)? };
-    serve_until_signal(&service, config, console).await
+    serve_until_signal(&service, config, console, serve.batch).await
 }
 
 /// Serves over HTTP until a signal, and up to `drain` longer for requests in flight; a second signal ends it at once,
-/// which the exit code shows.
-async fn serve_until_signal(service: &Services, config: Config, console: &Console) -> Result<u8, Failure> {
+/// which the exit code shows. Works on batches besides, on so many of their questions at once, if that is wanted.
+async fn serve_until_signal(
+    service: &Services,
+    config: Config,
+    console: &Console,
+    batch: Option<u64>,
+) -> Result<u8, Failure> {
     let drain = Duration::from_millis(service.settings.drain_ms);
     let sessions = config.sessions.clone();
     let mut signals = Signals::new();
@@ -92,7 +102,9 @@ async fn serve_until_signal(service: &Services, config: Config, console: &Consol
     };
     let served = async {
         let lost = stop.run_until_cancelled(service.ask.continue_lost_runs());
-        let (close_by, (), _) = tokio::join!(close_by, listener.serve(doors, stop.clone(), drain), lost);
+        let work = work_on_batches(service, batch, stop);
+        let serve = listener.serve(doors, stop.clone(), drain);
+        let (close_by, (), _, ()) = tokio::join!(close_by, serve, lost, work);
         service.close(close_by.saturating_duration_since(Instant::now())).await;
     };
     let code = tokio::select! {
@@ -102,6 +114,33 @@ async fn serve_until_signal(service: &Services, config: Config, console: &Consol
     };
     end.cancel();
     Ok(code)
+}
+
+/// Works on batches until the server stops, and up to `drain` longer.
+async fn work_on_batches(service: &Services, concurrency: Option<u64>, stop: &CancellationToken) {
+    let Some(concurrency) = concurrency.and_then(|count| usize::try_from(count).ok()) else { return };
+    let drain = Duration::from_millis(service.settings.drain_ms);
+    let work = async {
+        loop {
+            let worker = service.batches.worker(WorkScope::All, concurrency, stop.clone()).await;
+            match async { worker?.run().await }.await {
+                Ok(()) => return,
+                // The server has other work to do, and the database may be usable again.
+                Err(failure) => tracing::error!("no work on batches for a while: {}", failure.message),
+            }
+            if stop.run_until_cancelled(sleep(WORK_PAUSE)).await.is_none() {
+                return;
+            }
+        }
+    };
+    let overtime = async {
+        stop.cancelled().await;
+        sleep(drain).await;
+    };
+    tokio::select! {
+        () = work => {}
+        () = overtime => {}
+    }
 }
 
 /// Prints the link with which the owner signs in, and the next one as soon as it was used. The log gets no link,

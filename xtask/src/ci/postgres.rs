@@ -18,10 +18,12 @@ use crate::program::Program;
 const VERSIONS: &str = "/usr/lib/postgresql";
 /// The user as whom the server runs if this is root, as which it refuses to; its package makes the user.
 const USER: &str = "postgres";
-/// The tests on a server: those of the store, and of the program those about several machines. The others need none.
-const TESTS: [&str; 2] = [
+/// The tests on a server: those of the store, and of the program those about several machines. The others need none. The
+/// last one starts the server again, so it is alone.
+const TESTS: [&str; 3] = [
     "test -p parallel-llm-store --locked --test store",
-    "test --workspace --locked --test program -- replicas:: deploy::",
+    "test --workspace --locked --test program -- replicas:: deploy:: batch::killed --skip restarts",
+    "test --workspace --locked --test program -- batch::killed::a_batch_outlives_restarts_of_its_server",
 ];
 /// The variable by which the tests find the server.
 const VARIABLE: &str = "PARALLEL_LLM_TEST_DATABASE_URL";
@@ -29,6 +31,12 @@ const VARIABLE: &str = "PARALLEL_LLM_TEST_DATABASE_URL";
 /// in all, and the time limit for them. They take half an hour.
 const CYCLES: &str = "PARALLEL_LLM_TEST_REPLICA_CYCLES";
 const CYCLES_LONG: &str = "250";
+/// How many questions a batch has whose workers are killed, and with `--long`.
+const JOBS: &str = "PARALLEL_LLM_TEST_BATCH_JOBS";
+const JOBS_USUAL: &str = "2000";
+const JOBS_LONG: &str = "10000";
+/// The variable with the command that starts the server again.
+const RESTART: &str = "PARALLEL_LLM_TEST_DATABASE_RESTART";
 const LONG_MAX: Duration = Duration::from_hours(2);
 /// Time limit of making, starting and stopping a server, which take seconds.
 const STEP_MAX: Duration = Duration::from_mins(2);
@@ -48,7 +56,9 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     let server = Cluster::start()?;
     let url = format!("postgres://{USER}@127.0.0.1:{}/postgres?sslmode=disable", server.port);
     for tests in TESTS {
-        let tests = Program::cargo(tests).variable(VARIABLE, &url);
+        let jobs = if state.long { JOBS_LONG } else { JOBS_USUAL };
+        let tests = Program::cargo(tests).variable(VARIABLE, &url).variable(JOBS, jobs);
+        let tests = tests.variable(RESTART, server.restart_command());
         let tests = if state.long { tests.variable(CYCLES, CYCLES_LONG).time_limit(LONG_MAX) } else { tests };
         tests.run()?;
     }
@@ -83,6 +93,17 @@ impl Cluster {
         );
         server.program("pg_ctl", &format!("-D {data} -l {} -w -o '{options}' start", log.display()))?;
         Ok(server)
+    }
+
+    /// The command, for a shell, that starts the server again and returns when it is ready.
+    fn restart_command(&self) -> String {
+        let command = format!(
+            "{} -D {} -l {} -m fast -w restart",
+            self.programs.join("pg_ctl").display(),
+            self.folder.join("data").display(),
+            self.folder.join("log").display()
+        );
+        if self.is_root { format!("su {USER} -s /bin/sh -c '{command}'") } else { command }
     }
 
     /// Runs a program of the server as a user who may.

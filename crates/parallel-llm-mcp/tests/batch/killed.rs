@@ -13,9 +13,14 @@ use crate::replicas::{SETTING, fresh, select};
 
 /// How many lines the batch has.
 const JOBS: &str = "PARALLEL_LLM_TEST_BATCH_JOBS";
-const JOBS_DEFAULT: u64 = 60;
+const JOBS_DEFAULT: u64 = 200;
 /// A worker is killed about so often, while this many of its jobs are done: twenty times in all.
 const KILLS: u64 = 20;
+/// How often the server of the database is started again, by the command in this variable.
+const RESTARTS: u64 = 4;
+const RESTART: &str = "PARALLEL_LLM_TEST_DATABASE_RESTART";
+/// The longest wait for the next part of a batch: a lease, a look, and a crowd of questions.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// The panel, from quick to slow, and the one who fuses.
 const PANEL: [(&str, u64); 5] = [
     ("openai/gpt-6.1-sol", 1),
@@ -60,6 +65,20 @@ impl Place {
         output.json()
     }
 
+    /// Waits until so many jobs have ended.
+    fn until_ended(&self, enough: u64) {
+        self.sandbox.until_within(PATIENCE, "some more are done", || {
+            let now = self.status();
+            let count = |name: &str| now[name].as_u64().unwrap_or_default();
+            count("answered") + count("failed") >= enough
+        });
+    }
+
+    /// Waits until all jobs have ended.
+    fn until_finished(&self) {
+        self.sandbox.until_within(PATIENCE, "all have ended", || self.status()["state"] == "finished");
+    }
+
     fn worker(&self) -> Running<'_> {
         self.call(&["worker", "--concurrency", "12"]).start()
     }
@@ -92,9 +111,8 @@ fn jobs() -> u64 {
     std::env::var(JOBS).map_or(JOBS_DEFAULT, |count| count.parse().expect("a number of jobs"))
 }
 
-/// Works through a batch with so many workers at once, of which one after the other is killed.
-fn outlive(place: &Place, workers: usize) {
-    let jobs = jobs();
+/// Submits the questions, to be asked by workers.
+fn submit(place: &Place, jobs: u64) {
     let lines: Vec<String> = (1..=jobs)
         .map(|number| {
             let models = PANEL.map(|(model, _)| model);
@@ -106,32 +124,31 @@ fn outlive(place: &Place, workers: usize) {
     let file = file.display().to_string();
     let submitted = place.call(&["batch", "submit", &file, "--detach", "--budget", "90000"]).run();
     assert_eq!(submitted.code, Some(0), "{}", submitted.stderr);
+}
 
+/// Works through a batch with so many workers at once, of which one after the other is killed.
+fn outlive(place: &Place, workers: usize) {
+    let jobs = jobs();
+    submit(place, jobs);
     let mut at_work: Vec<Running<'_>> = (0..workers).map(|_| place.worker()).collect();
     for kill in 1..=KILLS {
-        let enough = jobs * kill / (KILLS + 1);
-        place.sandbox.until_within(Duration::from_secs(120), "some more are done", || {
-            let now = place.status();
-            let ended =
-                now["answered"].as_u64().unwrap_or_default() + now["failed"].as_u64().unwrap_or_default();
-            ended >= enough
-        });
+        place.until_ended(jobs * kill / (KILLS + 1));
         let victim = at_work.remove(0);
         victim.signal("KILL");
         victim.wait();
         at_work.push(place.worker());
     }
-    place
-        .sandbox
-        .until_within(Duration::from_secs(120), "all have ended", || place.status()["state"] == "finished");
-    let lost = place.status()["failed"].as_u64().expect("a count");
+    end(place, at_work, jobs);
+}
+
+/// Waits for the end of a batch and of its workers, and checks what must hold then.
+fn end(place: &Place, at_work: Vec<Running<'_>>, jobs: u64) {
+    place.until_finished();
     // What a killed worker was waiting for may have been paid, so it is asked again only on request.
-    if lost > 0 {
+    if place.status()["failed"] != 0 {
         let again = place.call(&["batch", "retry-failed", "--resend", "--detach"]).run();
         assert_eq!(again.code, Some(0), "{}", again.stderr);
-        place.sandbox.until_within(Duration::from_secs(120), "the lost ones are asked again", || {
-            place.status()["state"] == "finished"
-        });
+        place.until_finished();
     }
     for worker in at_work {
         worker.signal("TERM");
@@ -197,4 +214,23 @@ fn a_batch_outlives_its_workers_on_a_server() {
     if let Some(url) = fresh() {
         outlive(&Place::new(Some(url)), 3);
     }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test reads what the person running it says")]
+fn a_batch_outlives_restarts_of_its_server() {
+    let (Some(url), Ok(restart)) = (fresh(), std::env::var(RESTART)) else { return };
+    let (place, jobs) = (Place::new(Some(url)), jobs());
+    submit(&place, jobs);
+    let at_work: Vec<Running<'_>> = (0..3).map(|_| place.worker()).collect();
+    for restarted in 1..=RESTARTS {
+        place.until_ended(jobs * restarted / (RESTARTS + 1));
+        let done = std::process::Command::new("sh").args(["-c", &restart]).status();
+        assert!(done.expect("a shell is there").success());
+    }
+    end(&place, at_work, jobs);
+    // Nothing was killed, so nothing was asked twice, and every seat has answered.
+    assert_eq!(place.status()["partial"], 0);
+    let needed = jobs as usize * (PANEL.len() + 1);
+    assert_eq!(place.sandbox.chats().len(), needed);
 }

@@ -23,6 +23,9 @@ pub struct Serve {
     /// A proxy in front of this server speaks https; `http_hosts` names its host names
     #[arg(long, requires = "http")]
     behind_proxy: bool,
+    /// Also work on batches, with so many of their questions at once; questions of callers come first
+    #[arg(long, value_name = "N", requires = "http", value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    pub batch: Option<u64>,
 }
 
 /// Accepts the name of the transport that is served without `--http`. Any other is refused with what there is.
