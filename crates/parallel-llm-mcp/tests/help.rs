@@ -60,7 +60,7 @@ fn the_main_page_starts_with_examples_and_groups_the_commands() {
 
     Maintain:
       explain      Explain an error code
-      store        Check, back up and restore the run database
+      store        Check, back up, restore and copy the run database
       simulate     Run the simulated OpenRouter of the tests and the demo
 
     Options:

@@ -219,3 +219,33 @@ fn a_server_that_is_not_there_is_named_before_anything_is_paid() {
     ");
     assert_eq!(sandbox.chats().len(), 0);
 }
+
+#[test]
+fn a_history_moves_to_the_server_and_back() {
+    let Some([one, _]) = machines() else { return };
+    let local = |arguments: &[&str]| one.sandbox.call(arguments).run();
+    let asked = local(&["ask", "--json", "-m", ONE, "Which bird sings?"]).json();
+    let id = run_id(&asked);
+    let refused = local(&["store", "copy", "file", &one.url]);
+    assert_eq!(refused.code, Some(2));
+    assert!(!refused.stderr.contains(&one.url), "an address may hold a password: {}", refused.stderr);
+    let unset = local(&["store", "copy", "file", "server"]);
+    assert!(unset.stderr.contains("no server is set to copy to or from"), "{}", unset.stderr);
+
+    let copied = one.call(&["store", "copy", "file", "server"]).run();
+    assert_eq!(copied.code, Some(0), "{}", copied.stderr);
+    assert!(copied.stderr.contains("1 run copied"), "{}", copied.stderr);
+    assert_eq!(one.call(&["runs", "show", "--json", id]).run().json()["answer"], asked["answer"]);
+    let again = one.call(&["store", "copy", "file", "server"]).run();
+    assert_eq!(again.code, Some(7), "{}", again.stderr);
+    assert!(again.stderr.contains("is not empty"), "{}", again.stderr);
+
+    one.ask(&["And which does not?"]);
+    let back = one.sandbox.home().join("back.db").display().to_string();
+    let copied = one.call(&["store", "copy", "server", &back, "--json"]).run();
+    assert_eq!(copied.json()["runs"], 2, "{}", copied.stderr);
+    let restored = local(&["store", "restore", &back]);
+    assert_eq!(restored.code, Some(0), "{}", restored.stderr);
+    assert_eq!(local(&["runs", "list", "--json"]).json_lines().len(), 2);
+    assert_eq!(local(&["store", "check", "--read-data"]).code, Some(0));
+}

@@ -44,9 +44,9 @@ pub use readiness::{Readiness, Unready};
 pub use redaction::redacted;
 pub use runs::{
     AgreementMatrix, BudgetDay, BudgetHour, CalibrationFile, Costs, Coverage, Database, Figures, History,
-    Hold, Insights, Journals, KnownRun, ModelInsight, ModelLatency, ModelReliability, ModelSpending,
-    ModelWins, PairAgreement, PastRun, PurgeSelection, PurgeStage, Purging, Quantiles, ReliabilityCell,
-    Retention, RunHandle, Runs, Share, Spending, SpendingCell, Statistics, StoreCheck, Verdict, checker,
-    files,
+    HistoryPlace, Hold, Insights, Journals, KnownRun, ModelInsight, ModelLatency, ModelReliability,
+    ModelSpending, ModelWins, PairAgreement, PastRun, PurgeSelection, PurgeStage, Purging, Quantiles,
+    ReliabilityCell, Retention, RunHandle, Runs, Share, Spending, SpendingCell, Statistics, StoreCheck,
+    Verdict, checker, files,
 };
 pub use services::{Parts, Services};

@@ -46,6 +46,7 @@ use crate::row::new_run::NewRun;
 use crate::row::ownership::{Ownership, Stamp};
 use crate::row::run_row::{KeyedRun, ListedRun, RunMoment, RunRecord, RunRow, SimilarRun, StoredRow};
 use crate::row::seat_fact::{StoredFact, TimedFact};
+use crate::row::table::{Table, Value};
 use crate::row::text_row::{IndexScope, IndexedText, Passage, TextRow, WordMatching};
 use crate::spill::Spills;
 use crate::sqlite;
@@ -296,6 +297,13 @@ impl Reader<'_> {
         fn batch_jobs(&self, page: &JobsPage) -> Result<Vec<BatchJob>>;
         fn job(&self, batch_id: BatchId, line: i64) -> Result<Option<JobRow>>;
         fn claim_owners(&self) -> Result<Vec<ClaimOwner>>;
+        fn table_rows(
+            &self,
+            table: &Table,
+            take: &mut dyn FnMut(Vec<Value>) -> Result<(), Failure>
+        ) -> Result<(), Failure>;
+        fn open_ownerships(&self) -> Result<Vec<Ownership>>;
+        fn first_filled_table(&self) -> Result<Option<&'static str>>;
     }
 }
 
@@ -369,6 +377,8 @@ impl Transaction {
         fn end_job(&mut self, batch_id: BatchId, line: i64, end: &JobEndRow<'_>) -> Result<()>;
         fn retry_failed(&mut self, batch_id: BatchId, resend: bool) -> Result<u64>;
         fn release_jobs(&mut self, lost: &ClaimOwner) -> Result<()>;
+        fn insert_rows(&mut self, table: &Table, rows: &[Vec<Value>]) -> Result<()>;
+        fn finish_copy(&mut self) -> Result<()>;
     }
 
     /// Takes a step of overwriting purged data and freeing pages, and starts nothing new after `step_time`. `is_first`

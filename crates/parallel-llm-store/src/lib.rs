@@ -40,6 +40,7 @@ mod sqlite;
 mod store;
 mod stored_run;
 mod tokens;
+mod transfer;
 mod writer;
 
 pub use backup::{Backup, Restored};
@@ -65,3 +66,4 @@ pub use spill::SpillState;
 pub use store::{Store, StoreConfig};
 pub use stored_run::{Checkpoint, RunProgress, StoredRun};
 pub use tokens::{NewToken, Token};
+pub use transfer::{Copied, copy_history};

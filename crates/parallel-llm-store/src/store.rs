@@ -28,7 +28,7 @@ use crate::writer::{Writer, WriterTimes, limits, repeats};
 
 /// How long a write waits for the locks of other processes. Those take milliseconds; a backup may take longer, and a
 /// paid answer is worth the wait.
-const WAIT: Duration = Duration::from_secs(60);
+pub(crate) const WAIT: Duration = Duration::from_secs(60);
 /// How often leases are extended: four times before one ends, since a busy disk delays some.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How long a lease lasts without a heartbeat. In a file, another process sees at once that an owner has ended; the lease

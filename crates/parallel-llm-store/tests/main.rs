@@ -22,3 +22,4 @@ mod server;
 mod spill;
 mod support;
 mod tokens;
+mod transfer;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use parallel_llm_engine::{BatchId, Code, Failure, RunId, RunRequest};
 use parallel_llm_service::{
-    BatchChange, Batches, Consent, Continuation, CostBy, Depth, ModelQuery, Order, PurgeSelection, Question,
-    RunFilter, RunsQuery, Scope, Services, WorkScope,
+    BatchChange, Batches, Consent, Continuation, CostBy, Depth, HistoryPlace, ModelQuery, Order,
+    PurgeSelection, Question, RunFilter, RunsQuery, Scope, Services, WorkScope,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -64,6 +64,7 @@ const RULES: &[(&str, Rule)] = &[
     ("Batches::worker", Rule::Owner),
     ("Database::back_up", Rule::Owner),
     ("Database::check", Rule::Owner),
+    ("Database::copy", Rule::Owner),
     ("Database::restore", Rule::Owner),
     ("Detached::give_up", BOTH),
     ("Detached::keep", Rule::Anyone),
@@ -156,6 +157,10 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
         "Importing::read" => service.import.read(Path::new("nowhere")).await.map(drop),
         "Database::back_up" => service.database.back_up(Path::new("nowhere/at/all")).await.map(drop),
         "Database::check" => service.database.check(false).await.map(drop),
+        "Database::copy" => {
+            let (from, to) = (HistoryPlace::DataFolder, HistoryPlace::Server);
+            service.database.copy(&from, &to).await.map(drop)
+        }
         "Database::restore" => service.database.restore(Path::new("nowhere")).await.map(drop),
         "Access::revoke_token" => service.access.revoke_token("x").await.map(drop),
         "Models::check" => service.models.check().await.map(drop),

@@ -137,7 +137,7 @@ pub enum Work {
         #[command(subcommand)]
         command: keys::KeysCommand,
     },
-    /// Check, back up and restore the run database
+    /// Check, back up, restore and copy the run database
     Store {
         /// What to do.
         #[command(subcommand)]

@@ -1,27 +1,29 @@
-//! `store`: checks, backs up and restores the run database.
+//! `store`: checks, backs up, restores and copies the run database.
 
 use std::path::PathBuf;
 
-use parallel_llm_engine::{Failure, RunId};
+use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::{Code, Failure, RunId};
 use serde_json::{Value, json};
 
 use super::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::{Integrity, StoreCheck, size};
+use parallel_llm_service::{HistoryPlace, Integrity, StoreCheck, size};
 
 /// The version of the JSON format.
 const SCHEMA: u32 = 1;
 /// The most damaged runs named; the JSON has all.
 const NAMED_MAX: usize = 20;
 
-/// Check, back up and restore the run database
+/// Check, back up, restore and copy the run database
 #[derive(Debug, clap::Subcommand)]
 pub enum StoreCommand {
     Check(Check),
     Backup(Backup),
     Restore(Restore),
+    Copy(Copy),
 }
 
 /// Check the run database
@@ -73,6 +75,26 @@ pub struct Restore {
     json: bool,
 }
 
+/// Copy the history from a file to the server, or back
+///
+/// `server` is the database of the setting `database_url`, `file` the one in the data folder, and anything else is the
+/// path of a file. The copy must be new or empty; it has the runs, what they cost, tokens and batches, and is read
+/// again and compared with the original. Nothing may be in progress. The original stays as it is.
+///
+/// Example: parallel-llm-mcp store copy file server
+///
+/// Example: parallel-llm-mcp store copy server runs-of-the-server.db
+#[derive(Debug, clap::Args)]
+pub struct Copy {
+    /// The original: `file`, `server` or a path
+    from: String,
+    /// The copy: `file`, `server` or a path
+    to: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
 impl StoreCommand {
     /// Whether errors are printed as JSON.
     pub const fn wants_json(&self) -> bool {
@@ -80,6 +102,7 @@ impl StoreCommand {
             Self::Check(check) => check.json,
             Self::Backup(backup) => backup.json,
             Self::Restore(restore) => restore.json,
+            Self::Copy(copy) => copy.json,
         }
     }
 }
@@ -90,6 +113,7 @@ pub(super) async fn run(context: &CommandContext<'_>, command: StoreCommand) -> 
         StoreCommand::Check(check) => self::check(context, &check).await,
         StoreCommand::Backup(backup) => self::backup(context, &backup).await,
         StoreCommand::Restore(restore) => self::restore(context, &restore).await,
+        StoreCommand::Copy(copy) => self::copy(context, &copy).await,
     }
 }
 
@@ -214,6 +238,38 @@ async fn restore(context: &CommandContext<'_>, restore: &Restore) -> Result<u8, 
         context.console.say(&context.console.tone(Tone::Warning, &line));
     }
     Ok(exit::ANSWER)
+}
+
+async fn copy(context: &CommandContext<'_>, copy: &Copy) -> Result<u8, Failure> {
+    let (from, to) = (place(&copy.from)?, place(&copy.to)?);
+    let copied = context.service.database.copy(&from, &to).await?;
+    if copy.json {
+        let object = json!({ "schema": SCHEMA, "runs": copied.runs, "rows": copied.rows });
+        context.console.data(&format!("{object:#}"));
+        return Ok(exit::ANSWER);
+    }
+    let rows = copied.rows;
+    context.console.say(&format!("{} copied: {rows} rows, each read again and compared", runs(copied.runs)));
+    if to == HistoryPlace::Server {
+        context.console.say("the file stays, and is used no more while `database_url` is set");
+    } else {
+        context.console.say("without `database_url`, the file in the data folder is used");
+    }
+    Ok(exit::ANSWER)
+}
+
+/// The database of this name. An address is no name; it may hold a password, so it is not repeated.
+fn place(text: &str) -> Result<HistoryPlace, Failure> {
+    match text {
+        "file" => Ok(HistoryPlace::DataFolder),
+        "server" => Ok(HistoryPlace::Server),
+        address if address.contains("://") => {
+            let message =
+                "the address of a server is in the setting `database_url`; here it is called `server`";
+            Err(Failure::new(Code::Usage, message).with_next([Next::Set("database_url".into())]))
+        }
+        path => Ok(HistoryPlace::File(path.into())),
+    }
 }
 
 fn runs(count: u64) -> String {

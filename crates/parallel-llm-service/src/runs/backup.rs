@@ -1,12 +1,14 @@
 //! Database maintenance: check, back up and restore.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_store::{Backup, CheckDepth, Integrity, Restored, SpillState, Store};
+use parallel_llm_store::{
+    Backup, CheckDepth, Copied, Integrity, Location, Restored, SpillState, Store, StoreConfig,
+};
 
 use crate::access::Principal;
 use crate::lazy::Lazy;
@@ -26,6 +28,17 @@ pub struct StoreCheck {
     pub soundness: Integrity,
     /// Spilled files that wait to be read in, and those that were set aside.
     pub spills: SpillState,
+}
+
+/// A database that a history is copied from or to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HistoryPlace {
+    /// The file in the data folder.
+    DataFolder,
+    /// The server of the setting `database_url`.
+    Server,
+    /// A file.
+    File(PathBuf),
 }
 
 /// The run database.
@@ -74,6 +87,43 @@ impl Database {
             return Err(failure.with_next(Next::Type("pg_restore".into())));
         }
         parallel_llm_store::restore(&settings.database(), &settings.spill_folders(), from).await
+    }
+
+    /// Copies the whole history from a file to the server or from the server to a file, which must be new or empty, and
+    /// verifies the copy.
+    pub async fn copy(&self, from: &HistoryPlace, to: &HistoryPlace) -> Result<Copied, Failure> {
+        self.principal.check_owner()?;
+        let sides = [from, to].map(|place| *place == HistoryPlace::Server);
+        if sides[0] == sides[1] {
+            let message = "a history is copied from a file to the server, or from the server to a file";
+            let next = [Next::Type("store copy file server".into()), Next::Type("store backup FILE".into())];
+            return Err(Failure::new(Code::Usage, message).with_next(next));
+        }
+        let source = self.config_of(from)?;
+        if let Location::File(path) = &source.location
+            && !path.exists()
+        {
+            let message = format!("there is no run database at `{}`", path.display());
+            return Err(Failure::new(Code::Usage, message));
+        }
+        let target = self.config_of(to)?;
+        parallel_llm_store::copy_history(source, &target.location).await
+    }
+
+    fn config_of(&self, place: &HistoryPlace) -> Result<StoreConfig, Failure> {
+        let settings = &self.settings;
+        Ok(match place {
+            HistoryPlace::DataFolder => StoreConfig::new(settings.database()),
+            HistoryPlace::File(path) => StoreConfig::new(path),
+            HistoryPlace::Server => {
+                let unset = || {
+                    let failure = Failure::new(Code::Usage, "no server is set to copy to or from");
+                    failure.with_next([Next::Set("database_url".into())])
+                };
+                let url = settings.database_url.as_ref().ok_or_else(unset)?;
+                StoreConfig::on_server(url.expose().parse()?, &settings.data_dir)
+            }
+        })
     }
 
     /// Fails for anybody but the owner, and for a missing database, which opening would create.

@@ -20,7 +20,7 @@ pub(crate) mod relay;
 mod search;
 mod statistics;
 
-pub use backup::{Database, StoreCheck};
+pub use backup::{Database, HistoryPlace, StoreCheck};
 pub use calibration::CalibrationFile;
 pub use cost::{Costs, Spending};
 pub use figures::{

@@ -23,6 +23,7 @@ mod session;
 mod sql_state;
 mod tls;
 mod tokens;
+mod transfer;
 mod url;
 mod wire;
 

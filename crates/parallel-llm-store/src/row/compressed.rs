@@ -63,6 +63,11 @@ fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
+/// Whether the bytes of a column are a compressed text.
+pub(crate) fn is_compressed(column: &[u8]) -> bool {
+    column.starts_with(&FRAME_MAGIC)
+}
+
 /// The text of a column, or the readable part of a damaged one.
 pub(crate) fn decompressed(column: &[u8]) -> String {
     decompressed_to(column, TEXT_MAX)
@@ -71,7 +76,7 @@ pub(crate) fn decompressed(column: &[u8]) -> String {
 /// The first bytes of a column's text, up to a complete character.
 pub(crate) fn decompressed_to(column: &[u8], bytes_max: u64) -> String {
     let mut bytes = Vec::new();
-    if column.starts_with(&FRAME_MAGIC) {
+    if is_compressed(column) {
         // Partial output of a damaged frame matches no hash, so the damage is noticed.
         let _ = zstd::stream::read::Decoder::with_buffer(column)
             .and_then(|decoder| decoder.take(bytes_max).read_to_end(&mut bytes));

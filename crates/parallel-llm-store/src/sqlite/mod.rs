@@ -22,6 +22,7 @@ mod runs;
 mod search;
 mod seats;
 mod tokens;
+mod transfer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

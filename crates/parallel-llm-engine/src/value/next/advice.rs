@@ -149,6 +149,7 @@ advice! {
     UseLocalDisk, Machine: "choose a data folder on a local disk";
     SetDataFolder, Machine: "choose another data folder with `PARALLEL_LLM_DATA_DIR`";
     UseNewerProgram, Machine: "use the newer program";
+    NameEmptyDatabase, Machine: "name a database that nothing was written to";
     UseNewerSqlite, Machine: "build it with SQLite 3.51.3 or newer";
     RestartProgram, Machine: "end this program and start it again";
     RestoreFileFirst, Machine: "restore the file first if it is missing";
