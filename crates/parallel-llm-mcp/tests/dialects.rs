@@ -14,7 +14,9 @@ use parallel_llm_engine::port::{Call, Caller, ReplyPart, ReplyStream};
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Message, ModelRef, ProviderId, Role, RunId, SeatNumber};
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Known, Provider, ProviderConfig};
-use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, HttpVersions, Simulator, SimulatorConfig};
+use parallel_llm_testkit::simulator::{
+    Answer, Behaviour, Fault, HttpVersions, Script, Simulator, SimulatorConfig,
+};
 use parallel_llm_testkit::{Output, Sandbox, each_among};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -277,7 +279,13 @@ fn provider_for(simulator: &Simulator) -> Provider {
     let id = ProviderId("openrouter".to_owned());
     let endpoint = Endpoint::new(id, &simulator.base_url(), key, Dialect::OPENROUTER).expect("it is sound");
     let certificates = simulator.certificate_der().map(<[u8]>::to_vec).into_iter().collect();
-    let config = ProviderConfig { endpoints: vec![endpoint], certificates, ..ProviderConfig::default() };
+    let calls_per_key_max = 1_000;
+    let config = ProviderConfig {
+        endpoints: vec![endpoint],
+        certificates,
+        calls_per_key_max,
+        ..ProviderConfig::default()
+    };
     Provider::new(config).expect("it is sound")
 }
 
@@ -323,6 +331,20 @@ async fn unread_replies_do_not_block_others_on_their_connection() {
     let read = timeout(READ_MAX, reading).await;
     assert!(read.is_ok(), "unread replies block the one that is read");
     assert_eq!(simulator.stats().connections, 1, "they share a connection");
+}
+
+#[tokio::test]
+async fn calls_beyond_what_a_connection_carries_go_over_others() {
+    let behaviour = Behaviour { answer: Answer::Fixed("Slowly, slowly.".to_owned()), ..Behaviour::instant() };
+    let config =
+        SimulatorConfig { tls: true, http: HttpVersions::Only2, behaviour, ..SimulatorConfig::instant() };
+    let simulator = Simulator::start(config).await.expect("a local port is free");
+    simulator.script("openai/gpt-6.1-sol", Script::fault(Fault::Stall));
+    let provider = provider_for(&simulator);
+    // The simulator takes 256 on a connection, as providers do or fewer.
+    let started = futures_util::future::join_all((0..300).map(|_| started_reply(&provider, 1)));
+    let replies = timeout(READ_MAX, started).await.expect("none waits behind the others");
+    assert_eq!((replies.len(), simulator.stats().in_flight), (300, 300));
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl Collector {
         let mut url = self.base.clone();
         let segments = url.path_segments_mut();
         segments.expect("http and https addresses have a path").pop_if_empty().extend(path.split('/'));
-        let request = self.http.client(&url)?.post(url).headers(self.headers.clone()).body(body);
+        let request = self.http.client(&url)?.client.post(url).headers(self.headers.clone()).body(body);
         let mut response = request.send().await.map_err(broken)?;
         let status = response.status();
         // Read to its end, so that the connection can be used again; what it says makes no difference.

@@ -46,7 +46,7 @@ impl Documents {
             let message = format!("the document cannot be read from `{host}`: {}", error.without_url());
             Failure::new(Code::Connection, message)
         };
-        let mut response = self.http.client(url)?.get(url.clone()).send().await.map_err(broken)?;
+        let mut response = self.http.client(url)?.client.get(url.clone()).send().await.map_err(broken)?;
         let status = response.status();
         if !status.is_success() {
             let message = format!("`{host}` answered {status} and gave no document");

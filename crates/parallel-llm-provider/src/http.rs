@@ -5,6 +5,7 @@
 //! is never used for this machine. The only timeout here is the one for connecting: how long a reply may take is up to
 //! the engine.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header};
@@ -27,10 +28,14 @@ const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 /// The same for all replies on one connection, for as many calls as a process makes at once by default. Otherwise replies that are
 /// not read for a while, because there is no room for more text, would block the one that will make room.
 const CONNECTION_WINDOW_BYTES: u32 = 4096 * STREAM_WINDOW_BYTES;
+/// Calls at once in one pool. An HTTP/2 client has one connection to a host, on which a provider allows so many streams at once,
+/// commonly a hundred or more; further calls would wait inside the client, where they look as if they were sent. So they
+/// go through another pool.
+const CALLS_PER_POOL: usize = 100;
 /// The `User-Agent` header.
 const USER_AGENT: &str = concat!("parallel-llm-mcp/", env!("CARGO_PKG_VERSION"));
 
-/// How an address is reached. Each route has its own pool, made when it is first used.
+/// How an address is reached. Each route has its own pools, made when they are first used.
 #[derive(Clone, Copy, Debug)]
 enum Route {
     /// Plain http, allowed only to this machine: no proxy, and no certificates to load.
@@ -59,14 +64,43 @@ pub(crate) struct Http {
     certificates: Vec<CertificateDer<'static>>,
     /// Whether remote machines are reached through the system's proxy.
     system_proxy: bool,
-    clients: Mutex<[Option<Client>; 3]>,
+    routes: Mutex<[RoutePools; 3]>,
+}
+
+/// The pools of a route.
+#[derive(Debug, Default)]
+struct RoutePools {
+    /// What all its connections share, which takes milliseconds to read.
+    tls: Option<rustls::ClientConfig>,
+    pools: Vec<Pool>,
+}
+
+/// Connections, of which one has so many calls at most over HTTP/2.
+#[derive(Debug)]
+struct Pool {
+    client: Client,
+    /// Cloned for each call that uses it.
+    calls: Arc<()>,
+}
+
+/// A client for one call, until it is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct PooledClient {
+    pub(crate) client: Client,
+    pub(crate) _call: Arc<()>,
+}
+
+impl Pool {
+    fn in_use(&self) -> usize {
+        Arc::strong_count(&self.calls) - 1
+    }
 }
 
 impl Http {
     /// Builds nothing yet: reading certificates takes milliseconds that would delay the program's start.
     pub(crate) fn new(connect_timeout_ms: u64, certificates: Vec<Vec<u8>>, system_proxy: bool) -> Self {
         let certificates = certificates.into_iter().map(CertificateDer::from).collect();
-        Self { connect_timeout_ms, certificates, system_proxy, clients: Mutex::new([None, None, None]) }
+        Self { connect_timeout_ms, certificates, system_proxy, routes: Mutex::default() }
     }
 
     /// The timeout for connecting.
@@ -74,29 +108,42 @@ impl Http {
         self.connect_timeout_ms
     }
 
-    /// The client for an address.
-    pub(crate) fn client(&self, url: &Url) -> Result<Client, Failure> {
+    /// The client for a call to this address.
+    pub(crate) fn client(&self, url: &Url) -> Result<PooledClient, Failure> {
         let route = Route::to(url);
-        let mut clients = self.clients.lock();
-        let client = &mut clients[route as usize];
-        if client.is_none() {
-            *client = Some(self.build(route)?);
-        }
-        Ok(client.as_ref().expect("it was made above").clone())
+        let RoutePools { tls, pools } = &mut self.routes.lock()[route as usize];
+        // Plain connections have one call each, so one pool has room for all.
+        let has_room = |pool: &&Pool| matches!(route, Route::Plain) || pool.in_use() < CALLS_PER_POOL;
+        let pool = match pools.iter().find(has_room) {
+            Some(pool) => pool,
+            None => {
+                let tls = match tls {
+                    Some(tls) => tls.clone(),
+                    None => tls.insert(self.tls(route)?).clone(),
+                };
+                pools.push(Pool { client: self.build(route, tls)?, calls: Arc::default() });
+                pools.last().expect("it was made above")
+            }
+        };
+        Ok(PooledClient { client: pool.client.clone(), _call: Arc::clone(&pool.calls) })
     }
 
     /// Closes idle connections. A later call opens new ones.
     pub(crate) fn close(&self) {
-        *self.clients.lock() = [None, None, None];
+        *self.routes.lock() = Default::default();
     }
 
-    fn build(&self, route: Route) -> Result<Client, Failure> {
+    fn tls(&self, route: Route) -> Result<rustls::ClientConfig, Failure> {
         let mut roots = match route {
             Route::Plain => RootCertStore::empty(),
             Route::Local | Route::Remote => roots(rustls_native_certs::load_native_certs().certs),
         };
         roots.add_parsable_certificates(self.certificates.iter().cloned());
-        let builder = builder(tls(roots)?, Duration::from_millis(self.connect_timeout_ms));
+        tls(roots)
+    }
+
+    fn build(&self, route: Route, tls: rustls::ClientConfig) -> Result<Client, Failure> {
+        let builder = builder(tls, Duration::from_millis(self.connect_timeout_ms));
         let builder = match route {
             Route::Plain | Route::Local => builder.no_proxy(),
             Route::Remote if !self.system_proxy => builder.no_proxy(),

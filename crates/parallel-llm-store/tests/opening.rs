@@ -234,7 +234,7 @@ async fn a_check_ends_when_its_time_is_over() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     let state = fixture.store.state().await.unwrap();
-    assert_eq!((state.format, state.runs_total()), (7, 1));
+    assert_eq!((state.format, state.runs_total()), (8, 1));
     assert!(
         state.bytes > 4096 && state.log_bytes > Some(0) && state.version.starts_with("SQLite 3."),
         "{state:?}"

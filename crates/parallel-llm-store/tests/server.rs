@@ -413,3 +413,21 @@ async fn a_server_that_is_not_there_is_named_without_its_password() {
     assert!(failure.message.starts_with("cannot open the run database `postgres://runs@127.0.0.1:1/runs`"));
     assert!(failure.retryable && !format!("{failure:?}").contains("s3cret"), "{failure:?}");
 }
+
+#[tokio::test]
+async fn a_database_of_the_first_format_is_migrated_with_what_is_in_it() {
+    only_on_a_server!();
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
+    fixture.store.close().await;
+    let connection = fixture.other_connection();
+    let earlier = "DROP TABLE batch_jobs; DROP TABLE batches; UPDATE parallel_llm_meta SET format = 7; \
+                   ALTER TABLE events ALTER COLUMN checksum SET NOT NULL";
+    connection.execute_batch(earlier).unwrap();
+    let store = Store::open(fixture.config()).await.unwrap();
+    assert_eq!(value::<i64>(&connection, "SELECT format FROM parallel_llm_meta"), 8);
+    assert_eq!(store.load(RunScope::All, run_id(1)).await.unwrap().unwrap().events, every_kind());
+    assert_eq!(store.batches().await.unwrap(), []);
+    let checked = store.check(CheckDepth::Full, LONG).await.unwrap();
+    assert_eq!(checked, Integrity::Intact);
+}

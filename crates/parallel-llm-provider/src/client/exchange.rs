@@ -12,12 +12,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use parallel_llm_engine::port::{Call, ReplyPart, ReplyStream};
 use parallel_llm_engine::request::VIA_HEADER;
 use parallel_llm_engine::{Failure, Finish};
-use reqwest::{Client, Response};
+use reqwest::Response;
 
 use crate::admission::Admitted;
 use crate::api_key::ApiKey;
 use crate::classify::{self, Origin, Scope};
 use crate::endpoint::Endpoint;
+use crate::http::PooledClient;
 use crate::reply::{Parts, Reply};
 use crate::{codec, http as pooled};
 
@@ -60,6 +61,8 @@ enum ExchangeState {
 struct Reading {
     response: Response,
     reply: Reply,
+    /// Counts the call for its pool.
+    _pooled: PooledClient,
 }
 
 impl Exchange {
@@ -103,7 +106,7 @@ impl Exchange {
 
     async fn send(&mut self, call: Call, key: Option<ApiKey>) {
         match Box::pin(self.shared.send_request(&self.endpoint, &call, key)).await {
-            Ok((mut response, mut reply)) => {
+            Ok((mut response, mut reply, pooled)) => {
                 // Headers point into the buffer they were read to, and would keep it while the reply is read.
                 let headers = std::mem::take(response.headers_mut());
                 self.parts.push_back(Ok(ReplyPart::Connected));
@@ -114,7 +117,7 @@ impl Exchange {
                 if let Some(admitted) = &mut self.admitted {
                     admitted.reply_began();
                 }
-                self.state = ExchangeState::Reading(Box::new(Reading { response, reply }));
+                self.state = ExchangeState::Reading(Box::new(Reading { response, reply, _pooled: pooled }));
             }
             Err(Refusal { failure, scope }) => {
                 if let Some(admitted) = &mut self.admitted {
@@ -127,7 +130,7 @@ impl Exchange {
 
     /// Takes in all that has come, so that a burst of events is passed on once and not event by event.
     async fn read(&mut self, mut reading: Box<Reading>) {
-        let Reading { response, reply } = &mut *reading;
+        let Reading { response, reply, .. } = &mut *reading;
         let mut chunk = response.chunk().await;
         let mut bytes_read = 0;
         loop {
@@ -179,8 +182,8 @@ impl Shared {
         endpoint: &Endpoint,
         call: &Call,
         key: Option<ApiKey>,
-    ) -> Result<(Response, Reply), Refusal> {
-        let client: Client = self.http.client(endpoint.base())?;
+    ) -> Result<(Response, Reply, PooledClient), Refusal> {
+        let pooled = self.http.client(endpoint.base())?;
         let codec = codec::of(endpoint.dialect().protocol);
         let mut headers = self.headers(endpoint, key.as_ref(), "text/event-stream, application/json");
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -190,8 +193,11 @@ impl Shared {
         self.traces.add(endpoint, call, &mut headers);
         // Shared with the request, so that a refusal can be compared to what was sent.
         let body = Bytes::from(codec.body(call, endpoint.dialect()));
-        let request =
-            client.post(endpoint.url(&codec.address(&call.model.model))).headers(headers).body(body.clone());
+        let request = pooled
+            .client
+            .post(endpoint.url(&codec.address(&call.model.model)))
+            .headers(headers)
+            .body(body.clone());
         let response = request.send().await.map_err(|error| self.transport_failure(endpoint, &error))?;
         if !response.status().is_success() {
             let optional_fields = codec::sent_fields(codec, &body);
@@ -204,7 +210,7 @@ impl Shared {
             .and_then(|kind| kind.to_str().ok())
             .unwrap_or_default();
         let reply = Reply::new(self.origin(endpoint), codec, kind.starts_with("text/event-stream"));
-        Ok((response, reply))
+        Ok((response, reply, pooled))
     }
 
     /// Removes keys from everything a provider said. Every part passes through here.

@@ -51,8 +51,13 @@ impl Provider {
         let shared = &self.shared;
         let endpoint = shared.endpoint(provider)?;
         let url = endpoint.url(&models::address(endpoint.dialect()));
-        let asked =
-            shared.http.client(endpoint.base())?.head(url).header(header::CACHE_CONTROL, "no-cache").send();
+        let asked = shared
+            .http
+            .client(endpoint.base())?
+            .client
+            .head(url)
+            .header(header::CACHE_CONTROL, "no-cache")
+            .send();
         let answered = tokio::time::timeout(TIME_WAIT, asked).await.map_err(|_| {
             let message = format!("{provider} gave no answer within {} s", TIME_WAIT.as_secs());
             Failure::new(Code::Timeout, message).with_next(Advice::CheckNetwork)
@@ -133,7 +138,7 @@ impl Shared {
         headers: HeaderMap,
     ) -> Result<Vec<u8>, Failure> {
         let Document { address, bytes_max, .. } = document;
-        let request = self.http.client(endpoint.base())?.get(endpoint.url(address)).headers(headers);
+        let request = self.http.client(endpoint.base())?.client.get(endpoint.url(address)).headers(headers);
         let mut response = request.send().await.map_err(|error| self.transport_failure(endpoint, &error))?;
         if !response.status().is_success() {
             return Err(refusal(self.origin(endpoint), response).await.failure);
