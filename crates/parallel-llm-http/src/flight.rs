@@ -51,6 +51,19 @@ impl Flight {
     }
 }
 
+/// Refuses a request for which there is no permit before its body is read, so that a server with too much to do does nothing
+/// for it. A permit is taken only once the body is there: a slow sender must not hold one.
+pub(super) async fn refuse_early(State(flight): State<Flight>, request: Request, next: Next) -> Response {
+    if flight.permits.available_permits() == 0 {
+        return too_many();
+    }
+    next.run(request).await
+}
+
+fn too_many() -> Response {
+    refusal::busy("the server has too many requests under way")
+}
+
 /// Admits a request if there is a permit, and holds the permit until the answer has been read.
 pub(super) async fn admit(State(flight): State<Flight>, mut request: Request, next: Next) -> Response {
     // Strangers, who reach open paths only, share an empty name, which no token has.
@@ -61,7 +74,7 @@ pub(super) async fn admit(State(flight): State<Flight>, mut request: Request, ne
         None => None,
     };
     let Ok(permit) = Arc::clone(&flight.permits).try_acquire_owned() else {
-        return refusal::busy("the server has too many requests under way");
+        return too_many();
     };
     let post = (request.method() == Method::POST).then(|| flight.posts.token());
     // Taken out of the extensions, because a route may keep those for as long as a session.

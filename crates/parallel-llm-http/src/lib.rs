@@ -186,6 +186,7 @@ impl Listener {
             .method_not_allowed_fallback(async || no_method())
             .layer(from_fn_with_state(flight.clone(), flight::admit))
             .layer(from_fn_with_state(Arc::new(intake), intake::read))
+            .layer(from_fn_with_state(flight.clone(), flight::refuse_early))
             .layer(from_fn_with_state(turning_away, stopping::refuse))
             .layer(from_fn_with_state(Arc::new(gate), access::check))
             .layer(from_fn_with_state(Arc::new(guard), guard::check))

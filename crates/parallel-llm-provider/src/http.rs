@@ -113,18 +113,18 @@ impl Http {
         let route = Route::to(url);
         let RoutePools { tls, pools } = &mut self.routes.lock()[route as usize];
         // Plain connections have one call each, so one pool has room for all.
-        let has_room = |pool: &&Pool| matches!(route, Route::Plain) || pool.in_use() < CALLS_PER_POOL;
-        let pool = match pools.iter().find(has_room) {
-            Some(pool) => pool,
-            None => {
-                let tls = match tls {
-                    Some(tls) => tls.clone(),
-                    None => tls.insert(self.tls(route)?).clone(),
-                };
-                pools.push(Pool { client: self.build(route, tls)?, calls: Arc::default() });
-                pools.last().expect("it was made above")
-            }
+        let has_room = |pool: &Pool| matches!(route, Route::Plain) || pool.in_use() < CALLS_PER_POOL;
+        let at = if let Some(at) = pools.iter().position(has_room) {
+            at
+        } else {
+            let tls = match tls {
+                Some(tls) => tls.clone(),
+                None => tls.insert(self.tls(route)?).clone(),
+            };
+            pools.push(Pool { client: self.build(route, tls)?, calls: Arc::default() });
+            pools.len() - 1
         };
+        let pool = &pools[at];
         Ok(PooledClient { client: pool.client.clone(), _call: Arc::clone(&pool.calls) })
     }
 
