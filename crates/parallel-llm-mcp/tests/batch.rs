@@ -164,6 +164,26 @@ fn a_file_without_a_usable_line_leaves_no_batch() {
 }
 
 #[test]
+fn a_line_with_a_key_in_it_is_sent_only_on_request() {
+    let sandbox = sandbox();
+    let key = "wJalrXUtnFEMI/K7MDENG/bPxRfi";
+    let settings =
+        format!("[default]\naws_access_key_id = AKIAQ3EGRTYU7PLK2MNB\naws_secret_access_key = {key}\n");
+    let lines = [json!({"prompt": "Why?"}), json!({"prompt": settings})];
+    let file = sandbox.write("q.jsonl", lines.map(|line| line.to_string()).join("\n"));
+    let output = submit(&sandbox, &file, &[]);
+    assert_eq!(output.code, Some(3), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("line 2 is left out") && !output.stderr.contains(key),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(sandbox.asked(ADA), 1);
+    assert_eq!(submit(&sandbox, &file, &["--allow-secret-file"]).code, Some(0));
+    assert_eq!(sandbox.asked(ADA), 3);
+}
+
+#[test]
 fn results_are_a_table_for_spreadsheets_too() {
     let sandbox = sandbox().scripted(ADA, Script::answering("=SUM(A1), \"quoted\""));
     let file = questions(&sandbox, 1);

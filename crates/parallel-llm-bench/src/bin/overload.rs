@@ -306,6 +306,7 @@ fn draw(
         }
         counts.iter().zip(0..).map(|(count, second)| (f64::from(second), count.max(0.5))).collect()
     };
+    let whole = |value: &f64| format!("{value:.0}");
     let root = SVGBackend::new(path, PLOT).into_drawing_area();
     root.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&root)
@@ -317,7 +318,14 @@ fn draw(
         .x_label_area_size(40)
         .y_label_area_size(60)
         .build_cartesian_2d(0.0..end_s, (0.5..peak * OVERLOAD * 2.0).log_scale())?;
-    chart.configure_mesh().x_desc("seconds").y_desc("in each second").light_line_style(TRANSPARENT).draw()?;
+    chart
+        .configure_mesh()
+        .x_desc("seconds")
+        .y_desc("in each second")
+        .light_line_style(TRANSPARENT)
+        .x_label_formatter(&whole)
+        .y_label_formatter(&whole)
+        .draw()?;
     for (name, status, colour) in
         [("answers", 200, RGBColor(0, 114, 178)), ("refusals", 503, RGBColor(213, 94, 0))]
     {

@@ -26,9 +26,6 @@ pub use results::{BatchResults, JobOutcome};
 pub use submission::{Line, Submission, Submitted};
 pub use worker::{WorkScope, Worker};
 
-/// How many characters of an id a user has to type at least.
-const PREFIX_MIN: usize = 4;
-
 /// The batches of the data folder or the database.
 #[derive(Clone)]
 pub struct Batches {
@@ -46,6 +43,10 @@ impl Batches {
     pub async fn find(&self, name: Option<&str>) -> Result<Batch, Failure> {
         let unknown =
             |message: String| Failure::new(Code::Usage, message).with_next([Next::See("batch list".into())]);
+        if let Some(id) = name.and_then(|name| name.trim().to_ascii_uppercase().parse().ok()) {
+            let batch = self.store().await?.batch(id).await?;
+            return batch.ok_or_else(|| unknown(format!("there is no batch {id}")));
+        }
         let all = self.list().await?;
         let Some(name) = name else {
             return all.into_iter().next().ok_or_else(|| {
@@ -56,7 +57,7 @@ impl Batches {
         let prefix = name.trim().to_ascii_uppercase();
         let mut found = all.into_iter().filter(|batch| batch.id.to_string().starts_with(&prefix));
         match (found.next(), found.next()) {
-            (Some(batch), None) if prefix.len() >= PREFIX_MIN => Ok(batch),
+            (Some(batch), None) => Ok(batch),
             (Some(_), _) => Err(unknown(format!("`{name}` is the beginning of more than one id"))),
             (None, _) => Err(unknown(format!("there is no batch `{name}`"))),
         }

@@ -309,7 +309,8 @@ fn passing<T>(done: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match done {
         Ok(value) => Ok(Some(value)),
         Err(failure) if failure.retryable => {
-            tracing::warn!("the batches cannot be read or written for the moment: {}", failure.message);
+            // It is tried again twice a second.
+            tracing::debug!("the batches cannot be read or written for the moment: {}", failure.message);
             Ok(None)
         }
         Err(failure) => Err(failure),

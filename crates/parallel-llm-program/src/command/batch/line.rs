@@ -1,5 +1,7 @@
 //! A line of a batch file: ours, or one of OpenAI's batch files.
 
+use std::path::Path;
+
 use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::{Argument, Next};
 use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest};
@@ -38,6 +40,8 @@ pub(super) struct LineDefaults {
     pub(super) strategy: Option<String>,
     pub(super) max_tokens: Option<u32>,
     pub(super) files: bool,
+    /// Whether texts that seem to hold keys or passwords are sent.
+    pub(super) allows_secrets: bool,
 }
 
 impl LineDefaults {
@@ -105,6 +109,7 @@ pub(super) async fn read(services: &Services, line: FileLine, defaults: &LineDef
         Ok(text) => parse(services, &text, defaults).await,
         Err(failure) => (None, Err(failure)),
     };
+    let question = question.and_then(|question| without_secrets(services, question, defaults));
     Line { number, custom_id, question }
 }
 
@@ -204,6 +209,23 @@ impl OpenAiLine<'_> {
         }
         Ok(filled(question, defaults, names_panel))
     }
+}
+
+/// The question, unless a text of it seems to hold a key or a password: whoever made the file may not have looked at each line.
+fn without_secrets(
+    services: &Services,
+    question: Question,
+    defaults: &LineDefaults,
+) -> Result<Question, Failure> {
+    if !defaults.allows_secrets {
+        let attachments = services.attachments();
+        let texts = question.request.messages.iter().flat_map(Message::texts);
+        let nameless = Path::new("");
+        texts
+            .into_iter()
+            .try_for_each(|text| attachments.check_file("the line", nameless, text.as_bytes()))?;
+    }
+    Ok(question)
 }
 
 /// The question with the values of the flags for what its line leaves open.

@@ -156,6 +156,9 @@ pub(super) async fn run(context: &CommandContext<'_>, command: BatchCommand) -> 
         }
         BatchCommand::Watch(watch) => {
             let batch = batches.find(watch.batch.as_deref()).await?;
+            if let Some(line) = idle_line(&batch) {
+                context.console.say(&line);
+            }
             work::watch(context, batch.id).await
         }
         BatchCommand::Pause(named) => {
@@ -279,10 +282,14 @@ fn lines_of(batch: &Batch) -> Vec<String> {
         let then = if is_command { String::new() } else { format!("; then `batch resume {}`", batch.id) };
         lines.push(format!("  next: {}{then}", vocabulary::describe(steps)));
     }
-    if batch.state == BatchState::Running && batch.running == 0 && batch.waiting() > 0 {
-        lines.push(format!("nobody works on it: `worker` or `batch resume {}` does", batch.id));
-    }
+    lines.extend(idle_line(batch));
     lines
+}
+
+/// Says so if a batch waits and nobody works on it.
+fn idle_line(batch: &Batch) -> Option<String> {
+    let is_idle = batch.state == BatchState::Running && batch.running == 0 && batch.waiting() > 0;
+    is_idle.then(|| format!("nobody works on it: `worker` or `batch resume {}` does", batch.id))
 }
 
 /// Names jobs without an answer, as warnings, and how many there are in all.

@@ -53,6 +53,9 @@ pub struct Submit {
     /// Output cap of each call in tokens where a line has none, reasoning included
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
+    /// Send lines even if they seem to hold keys or passwords
+    #[arg(long)]
+    allow_secret_file: bool,
     /// Also write the files of each run
     #[arg(long)]
     files: bool,
@@ -73,6 +76,7 @@ pub(super) async fn run(context: &CommandContext<'_>, submit: Submit) -> Result<
         strategy: submit.strategy,
         max_tokens: submit.max_tokens,
         files: submit.files,
+        allows_secrets: submit.allow_secret_file,
     };
     let batches = &context.service.batches;
     let mut submission = batches.submit(&name, submit.budget).await?;
