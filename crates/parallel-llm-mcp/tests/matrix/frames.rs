@@ -1,7 +1,7 @@
 //! Servers with an invalid TLS certificate, and servers that break HTTP/2 frame by frame.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -155,7 +155,10 @@ fn serve(
             _ => {
                 stream.write_all(&frame(GOAWAY, 0, 0, &[0; 8]))?;
                 stream.conn.send_close_notify();
-                return stream.flush();
+                stream.flush()?;
+                stream.sock.shutdown(Shutdown::Write)?;
+                // Bytes that nobody reads would turn the end into a reset, which may overtake what was sent.
+                return std::io::copy(&mut stream.sock, &mut std::io::sink()).map(drop);
             }
         }
         stream.flush()?;
