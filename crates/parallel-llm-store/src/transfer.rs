@@ -48,11 +48,10 @@ impl Store {
         }
         let Opened { database, mut connection } = Database::open(to, WAIT).await?;
         let copied = self.shared.database.read(move |reader| copy(reader, &mut connection)).await?;
-        let expected: Vec<&Extent> = copied.iter().collect();
         let found = database.read(|reader| TABLES.iter().map(|table| extent(reader, table)).collect()).await;
         database.close().await;
         let found: Vec<Extent> = found?;
-        for (expected, found) in expected.iter().zip(&found) {
+        for (expected, found) in copied.iter().zip(&found) {
             if (expected.1, &expected.2) != (found.1, &found.2) {
                 let name = expected.0.name;
                 let message =

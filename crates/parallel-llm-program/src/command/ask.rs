@@ -334,7 +334,8 @@ fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
     })
 }
 
-fn parse_effort(word: &str) -> Result<Effort, Failure> {
+/// Parses a reasoning effort.
+pub(super) fn parse_effort(word: &str) -> Result<Effort, Failure> {
     Effort::by_word(word).ok_or_else(|| {
         let words: Vec<&str> = Effort::ALL.iter().map(|effort| effort.word()).collect();
         let failure = Failure::new(Code::Usage, format!("there is no effort `{word}`"));

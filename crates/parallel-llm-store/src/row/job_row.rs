@@ -66,7 +66,6 @@ impl JobRow {
 #[derive(Debug)]
 pub(crate) struct JobEndRow<'a> {
     pub(crate) state: JobState,
-    pub(crate) is_reserved: bool,
     pub(crate) not_before_ms: i64,
     pub(crate) attempts: i64,
     pub(crate) run_id: Option<String>,

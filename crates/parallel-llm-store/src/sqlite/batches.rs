@@ -191,13 +191,12 @@ impl Transaction {
         line: i64,
         end: &JobEndRow<'_>,
     ) -> Result<(), DatabaseError> {
-        let sql = "UPDATE batch_jobs SET state = ?1, is_reserved = ?2, not_before_ms = ?3, attempts = ?4, \
-                   run_id = COALESCE(?5, run_id), cost_pico_usd = ?6, failure = ?7, owner = '', \
+        let sql = "UPDATE batch_jobs SET state = ?1, is_reserved = 0, not_before_ms = ?2, attempts = ?3, \
+                   run_id = COALESCE(?4, run_id), cost_pico_usd = ?5, failure = ?6, owner = '', \
                    request = CASE WHEN ?1 = 'answered' THEN NULL ELSE request END, \
-                   resend = CASE WHEN ?1 = 'waiting' THEN resend ELSE 0 END WHERE batch_id = ?8 AND line = ?9";
+                   resend = CASE WHEN ?1 = 'waiting' THEN resend ELSE 0 END WHERE batch_id = ?7 AND line = ?8";
         let values = params![
             end.state.word(),
-            end.is_reserved,
             end.not_before_ms,
             end.attempts,
             end.run_id,

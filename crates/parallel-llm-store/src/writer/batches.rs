@@ -137,7 +137,6 @@ fn claim(
             let why = damage::failure(&format!("line {} of the batch {batch_id}", job.line));
             let end = JobEndRow {
                 state: JobState::Failed,
-                is_reserved: false,
                 not_before_ms: 0,
                 attempts: job.attempts,
                 run_id: None,
@@ -228,15 +227,8 @@ fn settle(
     }
     let failure = failure.map(failure_json);
     let run_id = end.run_id.as_ref().map(RunId::to_string);
-    let row = JobEndRow {
-        state,
-        is_reserved: false,
-        not_before_ms,
-        attempts,
-        run_id,
-        cost: end.cost,
-        failure: failure.as_deref(),
-    };
+    let row =
+        JobEndRow { state, not_before_ms, attempts, run_id, cost: end.cost, failure: failure.as_deref() };
     transaction.end_job(batch_id, integer(line), &row)?;
     transaction.add_to_batch(batch_id, &sums, Some(now_ms))?;
     if let Some(why) = &end.pause

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::{Argument, Next};
-use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest};
+use parallel_llm_engine::{Code, Failure, Message, PicoUsd, Role, RunRequest};
 use parallel_llm_openai_door::{BATCH_URL, BatchQuestion, batch_question};
 use parallel_llm_service::{Line, Question, Services};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::lines::FileLine;
+use crate::command::ask::parse_effort;
 
 /// The longest name of a line, in bytes, as OpenAI has it for most of its ids.
 const ID_BYTES_MAX: usize = 512;
@@ -174,7 +175,7 @@ impl OurLine {
             strategy: self.strategy,
             temperature: self.temperature.map(temperature).transpose()?,
             max_tokens: self.max_tokens.map(cap).transpose()?,
-            effort: self.effort.as_deref().map(effort).transpose()?,
+            effort: self.effort.as_deref().map(parse_effort).transpose()?,
             budget: self.budget_usd.map(budget).transpose()?,
             ..RunRequest::default()
         };
@@ -284,13 +285,6 @@ fn temperature(value: f64) -> Result<f64, Failure> {
 
 fn cap(tokens: u32) -> Result<u32, Failure> {
     (tokens > 0).then_some(tokens).ok_or_else(|| usage("its `max_tokens` is not above 0"))
-}
-
-fn effort(word: &str) -> Result<Effort, Failure> {
-    Effort::by_word(word).ok_or_else(|| {
-        let words: Vec<&str> = Effort::ALL.iter().map(|effort| effort.word()).collect();
-        nearest::suggest_or_list(usage(format!("there is no effort `{word}`")), word, &words)
-    })
 }
 
 fn budget(usd: f64) -> Result<PicoUsd, Failure> {
