@@ -148,6 +148,7 @@ fn a_file_without_a_usable_line_leaves_no_batch() {
     let missing = batch(&sandbox, &["submit", "no-such-file.jsonl"]);
     assert_eq!(missing.code, Some(2));
     assert!(missing.stderr.contains("`no-such-file.jsonl` cannot be read"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("next: see `batch submit --help`"), "{}", missing.stderr);
     let file = questions(&sandbox, 1);
     let stored =
         sandbox.call(["batch", "submit"]).arg(&file.display().to_string()).settings([("store", "metadata")]);

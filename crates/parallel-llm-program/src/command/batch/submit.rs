@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::text::safe;
-use parallel_llm_engine::value::next::Argument;
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 use parallel_llm_service::{Submission, Submitted};
 use parallel_llm_settings::signals::Signals;
@@ -119,7 +119,7 @@ fn open(path: &Path) -> Result<(Box<dyn Read + Send>, String), Failure> {
     let shown = path.display();
     let unreadable = |error: std::io::Error| {
         Failure::new(Code::Usage, format!("`{shown}` cannot be read: {error}"))
-            .with_next(parallel_llm_engine::value::next::Next::Give(Argument::Prompt))
+            .with_next([Next::See("batch submit --help".into())])
     };
     let file = File::open(path).map_err(unreadable)?;
     if file.metadata().map_err(unreadable)?.is_dir() {
