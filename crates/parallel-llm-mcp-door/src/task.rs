@@ -1,7 +1,7 @@
 //! Tasks (the extension `io.modelcontextprotocol/tasks`): a call is answered with a handle that its client polls.
 //!
-//! A task is a run and has its id, so every process knows it for as long as the run is kept, also after a restart. Only
-//! giving it up needs the process that does it. What always holds: a task is created only if the run and its texts are
+//! A task is a run and has its id, so every process knows it for as long as the run is kept, also after a restart, and any
+//! can give it up. What always holds: a task is created only if the run and its texts are
 //! stored; a task that nobody polls goes on; other principals' tasks do not exist.
 
 use parallel_llm_engine::request::StoreMode;

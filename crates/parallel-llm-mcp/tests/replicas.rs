@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use parallel_llm_testkit::simulator::{Fault, Script};
 use parallel_llm_testkit::{Call, Output, Sandbox};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_postgres::{NoTls, SimpleQueryMessage, SimpleQueryRow};
 
 use crate::http::program::serve;
+use crate::tasks::Modern;
 
 /// The address of a database whose schemas are the tests' to make.
 const SERVER: &str = "PARALLEL_LLM_TEST_DATABASE_URL";
@@ -162,6 +163,28 @@ fn a_server_continues_a_run_whose_machine_is_gone() {
     assert_eq!(seats.collect::<Vec<_>>(), ["answered", "unknown"]);
     // What was answered is not asked again, nor what may be paid.
     assert_eq!(other.sandbox.chats().len(), 0);
+    server.signal("TERM");
+    assert_eq!(server.wait().code, Some(0));
+}
+
+#[test]
+fn a_server_does_not_continue_a_run_that_was_given_up() {
+    let Some([one, other]) = machines() else { return };
+    let database = [("PARALLEL_LLM_DATABASE_URL", one.url.as_str())];
+    let mut doing = Modern::with_tasks(&one.sandbox, &database);
+    let [given_up, wanted] = ["Still there?", "And now?"]
+        .map(|prompt| doing.task("process_prompt", json!({"prompt": prompt, "models": [ONE, HANGING]})));
+    one.sandbox.until("all are asked", || {
+        (one.sandbox.asked(ONE), one.sandbox.simulator().stats().in_flight) == (2, 2)
+    });
+    doing.client.child.kill().expect("it runs");
+    let mut another = Modern::with_tasks(&other.sandbox, &database);
+    let acknowledged = another.request("tasks/cancel", json!({"taskId": given_up}));
+    assert_eq!(acknowledged["result"]["resultType"], "complete", "{acknowledged}");
+    let (server, _) = serve(&other.sandbox, &["--no-auth"], &[(SETTING, &other.url)]);
+    let status = |run: &str| other.call(&["runs", "show", "--json", run]).run().json()["status"].clone();
+    other.sandbox.until("the other run has gone on", || status(&wanted) == "partial");
+    assert_eq!(status(&given_up), "interrupted");
     server.signal("TERM");
     assert_eq!(server.wait().code, Some(0));
 }

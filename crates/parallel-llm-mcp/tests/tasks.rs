@@ -34,8 +34,8 @@ fn question() -> Value {
 }
 
 /// A client of the newest protocol with these capabilities.
-struct Modern {
-    client: Client,
+pub(crate) struct Modern {
+    pub(crate) client: Client,
     capabilities: Value,
 }
 
@@ -44,7 +44,7 @@ impl Modern {
         Self { client: Client::silent(sandbox, settings), capabilities }
     }
 
-    fn with_tasks(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Self {
+    pub(crate) fn with_tasks(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Self {
         Self::new(sandbox, json!({"extensions": {TASKS: {}}}), settings)
     }
 
@@ -58,7 +58,7 @@ impl Modern {
         self.client.send(method, params)
     }
 
-    fn request(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         self.client.reply(&json!(id))
     }
@@ -73,18 +73,18 @@ impl Modern {
         self.request("tools/call", params)
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.call_with(tool, arguments, &Value::Null)["result"].take()
     }
 
     /// Calls a tool that is answered with a task, and returns its id.
-    fn task(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) fn task(&mut self, tool: &str, arguments: Value) -> String {
         let handle = self.call(tool, arguments);
         assert_eq!(handle["resultType"], "task", "{handle}");
         handle["taskId"].as_str().expect("a task has an id").to_owned()
     }
 
-    fn get(&mut self, task: &str) -> Value {
+    pub(crate) fn get(&mut self, task: &str) -> Value {
         self.request("tasks/get", json!({"taskId": task}))["result"].take()
     }
 
@@ -284,6 +284,33 @@ fn another_process_reports_a_task_during_its_run_and_after_a_kill() {
     let report = structured(&over["result"]);
     assert_eq!((&report["status"], &report["code"]), (&json!("interrupted"), &json!("interrupted")));
     assert!(text(&over["result"]).contains("resume_run"), "{}", text(&over["result"]));
+}
+
+#[test]
+fn another_process_gives_a_task_up() {
+    let sandbox = stalled();
+    let mut doing = Modern::with_tasks(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "500")]);
+    let [given_up, wanted] = ["Which is safer?", "Which is faster?"].map(|prompt| {
+        let mut question = question();
+        question["prompt"] = prompt.into();
+        doing.task("process_prompt", question)
+    });
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 6);
+    let mut another = Modern::with_tasks(&sandbox, &[]);
+    let acknowledged = another.request("tasks/cancel", json!({"taskId": given_up}));
+    assert_eq!(acknowledged["result"], json!({"resultType": "complete"}), "{acknowledged}");
+    for client in [&mut another, &mut doing] {
+        let over = client.ended(&sandbox, &given_up);
+        assert_eq!((&over["status"], over.get("result")), (&json!("cancelled"), None), "{over}");
+        assert_eq!(client.get(&wanted)["status"], "working");
+    }
+    sandbox.until("its calls have ended", || sandbox.simulator().stats().in_flight == 3);
+    // Nothing is asked of the process that continues the run for its user.
+    let resumed = another.call("resume_run", json!({"run_id": given_up, "resend": true}));
+    assert_eq!(resumed["taskId"], given_up.as_str(), "{resumed}");
+    sandbox.until("all are asked again", || sandbox.simulator().stats().in_flight == 6);
+    sandbox.pause(Duration::from_millis(1_500));
+    assert_eq!(another.get(&given_up)["status"], "working");
 }
 
 #[test]

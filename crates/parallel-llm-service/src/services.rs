@@ -11,7 +11,7 @@ use parallel_llm_store::Store;
 use parking_lot::Mutex;
 
 use crate::access::{Access, Issuer, Principal, Scope};
-use crate::ask::{Approvals, Asking, Detached, OpenApprovals, Planner};
+use crate::ask::{Approvals, Asking, Detached, Holds, OpenApprovals, Planner};
 use crate::attachment::{Attachments, Roots};
 use crate::batch::Batches;
 use crate::doctor::Doctor;
@@ -23,7 +23,7 @@ use crate::models::providers::Providers;
 use crate::models::{Catalogues, Models};
 use crate::ports::{CheckKey, Disconnect, FetchCredit, FetchTime, OpenCircuits, PostTelemetry};
 use crate::readiness::{Readiness, Verdicts};
-use crate::runs::{CalibrationFile, Database, History, Hold, Retention, Runs, Statistics};
+use crate::runs::{CalibrationFile, Database, History, Retention, Runs, Statistics};
 use crate::telemetry::{LookAround, Meter, Moment, Telemetry};
 
 /// The longest look at a folder for the figures.
@@ -118,7 +118,7 @@ struct Shared {
     verdict: Arc<Verdicts>,
     disconnect: Disconnect,
     approvals: OpenApprovals,
-    detached: Arc<Mutex<Vec<Hold>>>,
+    detached: Arc<Mutex<Holds>>,
 }
 
 impl Services {
@@ -196,7 +196,7 @@ impl Services {
             calibration: Arc::clone(&shared.calibration),
         };
         let ask = Asking { planner, history: history.clone(), live: Arc::clone(&shared.live) };
-        let detached = Detached { all: Arc::clone(&shared.detached), history: history.clone() };
+        let detached = Detached { holds: Arc::clone(&shared.detached), history: history.clone() };
         let issuer = shared.issuer.clone();
         let access = Access { settings: settings(), store: store(), issuer, principal: who() };
         let doctor = Doctor {

@@ -247,6 +247,8 @@ impl Reader<'_> {
         fn run_row(&self, run_id: RunId) -> Result<Option<StoredRow>>;
         fn ownership(&self, run_id: RunId) -> Result<Option<Ownership>>;
         fn epoch(&self, run_id: RunId) -> Result<Option<u64>>;
+        fn requested_cancels(&self, owner: &str) -> Result<Vec<RunId>>;
+        fn owners_since_cancel(&self, run_id: RunId) -> Result<Option<u64>>;
         fn run_of_key(&self, asked_by: Option<&str>, key: &str) -> Result<Option<KeyedRun>>;
         fn unfinished_runs(&self, question: &SameQuestion<'_>, except: RunId) -> Result<Vec<SimilarRun>>;
         fn answered_runs(&self, question: &SameQuestion<'_>) -> Result<Vec<RunId>>;
@@ -348,6 +350,7 @@ impl Transaction {
         fn advance_run(&mut self, row: &RunRow, from: RunMoment, stamp: &Stamp) -> Result<bool>;
         fn take_over(&mut self, row: &RunRow, stamp: &Stamp) -> Result<u64>;
         fn release_run(&mut self, stored: &StoredRow, epoch: u64) -> Result<()>;
+        fn request_cancel(&mut self, run_id: RunId) -> Result<()>;
         fn insert_piece(&mut self, lease: Lease, piece: &PieceRow) -> Result<bool>;
         fn apply(&mut self, changes: &AppendRows<'_>, money: &LedgerRows) -> Result<()>;
         fn insert_counted(&mut self, stored: &StoredRow, changes: &mut CountChanges) -> Result<()>;

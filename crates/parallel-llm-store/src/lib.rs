@@ -17,6 +17,7 @@ mod backup;
 mod batch;
 mod batches;
 mod blocking;
+mod cancel;
 mod changes;
 mod clock;
 mod costs;

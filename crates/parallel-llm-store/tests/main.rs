@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod batches;
+mod cancel;
 mod damage;
 mod figures;
 mod ledger;

@@ -1,7 +1,7 @@
 //! Continues the runs of servers that are gone, where several servers share a database.
 //!
-//! Invariants: an answer that the run has is not asked for again, nor is a request sent again whose end is unknown; of
-//! servers that try at once, the database lets one succeed.
+//! Invariants: an answer that the run has is not asked for again, nor is a request sent again whose end is unknown; a run
+//! that its caller gave up is not continued; of servers that try at once, the database lets one succeed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -42,16 +42,23 @@ impl Asking {
     async fn continue_lost(&self, left: &mut BTreeSet<RunId>) -> Result<(), Failure> {
         let filter = RunFilter { limit: RUNS_MAX, status: Some(RunStatus::Interrupted), before: None };
         let since_ms = clock::unix_ms().saturating_sub(AGE_MAX.as_millis() as u64).cast_signed();
+        let store = self.history.store.get().await?;
         // A run cannot be continued without its question.
         let may_continue = |run: &RunSummary| run.created_at_ms >= since_ms && run.question_excerpt.is_some();
         for run in self.history.list(filter).await?.into_iter().filter(may_continue) {
             let id = run.run_id;
-            if left.contains(&id) {
+            if left.contains(&id) || store.owners_since_cancel(id).await? == Some(0) {
                 continue;
             }
             let resume = Continuation::Resume { resend: false, budget: None };
             match Box::pin(self.continue_run(&id.to_string(), resume)).await {
-                Ok(_) => tracing::info!("run {id}: its server is gone, and it goes on here"),
+                Ok(handle) => {
+                    tracing::info!("run {id}: its server is gone, and it goes on here");
+                    if store.owners_since_cancel(id).await?.is_some_and(|owners| owners <= 1) {
+                        // Its caller gave it up as it began here.
+                        handle.cancel();
+                    }
+                }
                 // Another server was faster, or this one has no room.
                 Err(failure) if failure.code == Code::Busy => {}
                 Err(failure) => {

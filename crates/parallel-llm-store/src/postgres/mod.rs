@@ -55,6 +55,7 @@ const FIRST: i64 = 7;
 const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0007_begin.sql"),
     include_str!("../../migrations/postgres/0008_batches.sql"),
+    include_str!("../../migrations/postgres/0009_cancel.sql"),
 ];
 /// The oldest supported major version, as the server numbers it. Its makers end their support of a version after five
 /// years.

@@ -134,6 +134,19 @@ impl Reader<'_> {
         self.session.first(sql, &[&run_id.to_string()], |row| Ok(count(get(row, 0)?)))
     }
 
+    /// The open runs of this owner that it is asked to give up.
+    pub(crate) fn requested_cancels(&self, owner: &str) -> Result<Vec<RunId>, DatabaseError> {
+        let sql =
+            "SELECT run_id FROM runs WHERE owner = $1 AND closed_at_ms IS NULL AND cancel_epoch = epoch";
+        self.session.rows(sql, &[&owner], |row| run_id(row, 0))
+    }
+
+    /// How many epochs ago the process of a run was asked to give it up; `None` if none was.
+    pub(crate) fn owners_since_cancel(&self, run_id: RunId) -> Result<Option<u64>, DatabaseError> {
+        let sql = "SELECT epoch - cancel_epoch FROM runs WHERE run_id = $1 AND cancel_epoch IS NOT NULL";
+        self.session.first(sql, &[&run_id.to_string()], |row| Ok(count(get(row, 0)?)))
+    }
+
     /// The run with this idempotency key.
     pub(crate) fn run_of_key(
         &self,
@@ -275,6 +288,12 @@ impl Transaction {
         let epoch =
             self.session.value(sql, &[&stamp.owner, &stamp.lease_until_ms, &checksum, &row.run_id])?;
         Ok(count(epoch))
+    }
+
+    /// Asks the process of a run to give it up, unless the run is closed.
+    pub(crate) fn request_cancel(&mut self, run_id: RunId) -> Result<(), DatabaseError> {
+        let sql = "UPDATE runs SET cancel_epoch = epoch WHERE run_id = $1 AND closed_at_ms IS NULL";
+        self.execute(sql, &[&run_id.to_string()]).map(drop)
     }
 
     /// Releases a run with the status of this row, if its epoch is still the same. `stored.checksum` is written as it

@@ -53,6 +53,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0006_figures.sql"),
     include_str!("../../migrations/sqlite/0007_list.sql"),
     include_str!("../../migrations/sqlite/0008_batches.sql"),
+    include_str!("../../migrations/sqlite/0009_cancel.sql"),
 ];
 /// Older versions can corrupt the database when the write-ahead log is reset during a read (fixed in 3.51.3).
 const VERSION_MIN: [u32; 3] = [3, 51, 3];

@@ -144,6 +144,18 @@ impl Reader<'_> {
         self.first(sql, [run_id.to_string()], |row| Ok(count(row.get(0)?)))
     }
 
+    /// The open runs of this owner that it is asked to give up.
+    pub(crate) fn requested_cancels(&self, owner: &str) -> Result<Vec<RunId>, DatabaseError> {
+        let sql = "SELECT run_id FROM runs WHERE owner = ? AND closed_at_ms IS NULL AND cancel_epoch = epoch";
+        self.rows(sql, [owner], |row| run_id(row, 0))
+    }
+
+    /// How many epochs ago the process of a run was asked to give it up; `None` if none was.
+    pub(crate) fn owners_since_cancel(&self, run_id: RunId) -> Result<Option<u64>, DatabaseError> {
+        let sql = "SELECT epoch - cancel_epoch FROM runs WHERE run_id = ? AND cancel_epoch IS NOT NULL";
+        self.first(sql, [run_id.to_string()], |row| Ok(count(row.get(0)?)))
+    }
+
     /// The run with this idempotency key.
     pub(crate) fn run_of_key(
         &self,
@@ -273,6 +285,12 @@ impl Transaction {
                    is_indexed = (store_mode <> 'full') WHERE run_id = ? RETURNING epoch";
         let values = (&stamp.owner, stamp.lease_until_ms, row.checksum().finish(), &row.run_id);
         Ok(count(self.reader().value(sql, values)?))
+    }
+
+    /// Asks the process of a run to give it up, unless the run is closed.
+    pub(crate) fn request_cancel(&mut self, run_id: RunId) -> Result<(), DatabaseError> {
+        let sql = "UPDATE runs SET cancel_epoch = epoch WHERE run_id = ? AND closed_at_ms IS NULL";
+        self.execute(sql, [run_id.to_string()]).map(drop)
     }
 
     /// Releases a run with the status of this row, if its epoch is still the same. `stored.checksum` is written as it

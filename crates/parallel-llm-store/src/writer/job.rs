@@ -25,6 +25,8 @@ pub(crate) enum Work {
     Checkpoint { lease: Lease, attempt: Attempt, text: String },
     /// Give a run to this process, if its newest event is still `seq`.
     TakeOver { run_id: RunId, seq: Option<u64> },
+    /// Ask the process of a run to give it up.
+    RequestCancel(RunId),
     /// Release runs that this process no longer writes.
     Release(Vec<Lease>),
     /// Add texts to the index.

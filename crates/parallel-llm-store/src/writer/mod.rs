@@ -120,6 +120,11 @@ impl Writer {
         }
     }
 
+    /// Asks the process of a run to give it up.
+    pub(crate) async fn request_cancel(&self, run_id: RunId) -> Result<(), Failure> {
+        self.ask(Work::RequestCancel(run_id)).await.map(drop)
+    }
+
     /// Counts some runs and adds some texts of any runs to the index, and returns whether there are more.
     pub(crate) async fn index(&self) -> Result<bool, Failure> {
         match self.ask(Work::Index).await? {

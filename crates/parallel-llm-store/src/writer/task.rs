@@ -317,6 +317,10 @@ impl WriterTask {
                 self.cached.remove(run_id);
                 Ok(lease::take_over(transaction, *run_id, *seq, stamp)?.map(Done::TakenOver))
             }
+            Work::RequestCancel(run_id) => {
+                transaction.request_cancel(*run_id)?;
+                Ok(Ok(Done::Written))
+            }
             Work::Release(leases) => {
                 for lease in leases {
                     lease::release(transaction, *lease)?;

@@ -231,7 +231,6 @@ advice! {
 
     BeginSession, Anyone: "begin a new session with `initialize`";
     ReadSpecification, Anyone: "see the MCP specification on Streamable HTTP";
-    CancelAtItsServer, Anyone: "cancel the task at the server that answered its call";
     MakeTwoCalls, Anyone: "make two calls of it";
     WaitFirst, Anyone: "call get_run with \"wait_s\":50 first";
     SeeReportPart, Anyone: "see `part` `report` for what there is";
