@@ -8,7 +8,7 @@ use crate::store::Store;
 
 /// The most jobs in a page, and the most claimed at once.
 const JOBS_MAX: usize = 500;
-/// The most batches that are listed.
+/// The most batches that are listed, or worked on at once.
 const BATCHES_MAX: usize = 500;
 
 impl Store {
@@ -55,6 +55,11 @@ impl Store {
     /// The batches, newest first; up to 500.
     pub async fn batches(&self) -> Result<Vec<Batch>, Failure> {
         self.shared.database.read(|reader: &Reader<'_>| Ok(reader.batches(BATCHES_MAX)?)).await
+    }
+
+    /// The batches with jobs that are or will be claimed, oldest first; up to 500, so that the oldest are worked on first.
+    pub async fn open_batches(&self) -> Result<Vec<Batch>, Failure> {
+        self.shared.database.read(|reader: &Reader<'_>| Ok(reader.open_batches(BATCHES_MAX)?)).await
     }
 
     /// A batch; `None` if it is unknown.

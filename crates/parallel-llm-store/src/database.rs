@@ -295,6 +295,7 @@ impl Reader<'_> {
         fn token(&self, hash: [u8; 32]) -> Result<Option<StoredToken>>;
         fn count_tokens(&self) -> Result<i64>;
         fn batches(&self, limit: usize) -> Result<Vec<Batch>>;
+        fn open_batches(&self, limit: usize) -> Result<Vec<Batch>>;
         fn batch(&self, batch_id: BatchId) -> Result<Option<Batch>>;
         fn batch_jobs(&self, page: &JobsPage) -> Result<Vec<BatchJob>>;
         fn job(&self, batch_id: BatchId, line: i64) -> Result<Option<JobRow>>;

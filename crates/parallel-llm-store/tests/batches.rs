@@ -299,6 +299,24 @@ async fn a_claim_lives_as_long_as_its_process() {
 }
 
 #[tokio::test]
+async fn the_oldest_batch_with_work_is_the_first() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    for number in [3, 1, 2, 4] {
+        submitted(store, number, 1, 9).await;
+    }
+    let open = async || -> Vec<BatchId> {
+        store.open_batches().await.unwrap().iter().map(|batch| batch.id).collect()
+    };
+    assert_eq!(open().await, [1, 2, 3, 4].map(batch_id));
+    changed(store, batch_id(2), BatchChange::Cancel).await;
+    let job = claimed(store, batch_id(1), 1).await.remove(0);
+    assert_eq!(open().await, [1, 3, 4].map(batch_id), "a claimed job is not done yet");
+    store.settle_job(job.claim, end(CENT, answered(false))).await.unwrap();
+    assert_eq!(open().await, [3, 4].map(batch_id));
+}
+
+#[tokio::test]
 async fn a_damaged_question_is_not_asked() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;

@@ -5,8 +5,10 @@
 //! and a claim ends only once its end is stored.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::value::answer::by_reason;
 use parallel_llm_engine::{BatchId, Code, Failure, PicoUsd, RunId, RunStatus, SeatStatus};
@@ -102,7 +104,7 @@ impl Worker {
             tokio::select! {
                 biased;
                 Some(ended) = self.jobs.join_next() => {
-                    passing(ended.unwrap_or_else(|panic| Err(defect(&panic))))?;
+                    passing(ended.unwrap_or_else(|_| Err(defect())))?;
                 }
                 () = stop.cancelled(), if !self.stop.is_cancelled() => {}
                 () = sleep_until(release_at.min(Instant::now() + LOOK_EVERY)) => passing(self.heed_cancels().await)?.unwrap_or_default(),
@@ -113,10 +115,9 @@ impl Worker {
     /// Claims jobs for the free places, from each batch in turn. Returns whether there may be more later.
     async fn fill(&mut self) -> Result<bool, Failure> {
         let mut batches: Vec<Batch> = match self.scope {
-            WorkScope::One(id) => self.store.batch(id).await?.into_iter().collect(),
-            WorkScope::All => self.store.batches().await?,
+            WorkScope::One(id) => self.store.batch(id).await?.into_iter().filter(is_open).collect(),
+            WorkScope::All => self.store.open_batches().await?,
         };
-        batches.retain(|batch| batch.state == BatchState::Running && !batch.is_finished());
         let has_more = self.scope == WorkScope::All || !batches.is_empty();
         // Oldest first, beginning after the one of the last turn.
         batches.sort_by_key(|batch| (Some(batch.id) <= self.last, batch.id));
@@ -166,21 +167,27 @@ struct JobWork {
 
 impl JobWork {
     async fn run(self, job: ClaimedJob) -> Result<(), Failure> {
-        let end = match self.begin(&job).await {
-            Ok(handle) => {
-                tokio::select! {
-                    biased;
-                    () = handle.closed() => {}
-                    () = self.cancel.cancelled() => {
-                        handle.cancel();
-                        handle.closed().await;
-                    }
-                }
-                handle.with_run(|run| end_of_run(run, job.attempts))
-            }
-            Err(failure) => end_of_refusal(failure, &job),
-        };
+        let end = AssertUnwindSafe(self.end(&job)).catch_unwind().await;
+        // One job that meets a defect must not end the others, nor keep its claim for as long as this process lives.
+        let end = end.unwrap_or_else(|_| end_of_refusal(defect(), &job));
         self.settle(job.claim, end).await
+    }
+
+    /// Asks the job, and returns how it ended.
+    async fn end(&self, job: &ClaimedJob) -> JobEnd {
+        let handle = match self.begin(job).await {
+            Ok(handle) => handle,
+            Err(failure) => return end_of_refusal(failure, job),
+        };
+        tokio::select! {
+            biased;
+            () = handle.closed() => {}
+            () = self.cancel.cancelled() => {
+                handle.cancel();
+                handle.closed().await;
+            }
+        }
+        handle.with_run(|run| end_of_run(run, job.attempts))
     }
 
     /// Begins the run of a job, or goes on with the one that it has.
@@ -317,6 +324,11 @@ fn passing<T>(done: Result<T, Failure>) -> Result<Option<T>, Failure> {
     }
 }
 
-fn defect(panic: &tokio::task::JoinError) -> Failure {
-    Failure::new(Code::Internal, format!("a defect ended the work on a job: {panic}"))
+/// Whether a batch has jobs that are or will be claimed.
+fn is_open(batch: &Batch) -> bool {
+    batch.state == BatchState::Running && !batch.is_finished()
+}
+
+fn defect() -> Failure {
+    Failure::new(Code::Internal, "a defect ended the work on a job")
 }

@@ -50,6 +50,16 @@ impl Reader<'_> {
         self.rows(sql, [integer(limit as u64)], batch)
     }
 
+    /// The batches with jobs that are or will be claimed, oldest first.
+    pub(crate) fn open_batches(&self, limit: usize) -> Result<Vec<Batch>, DatabaseError> {
+        let sql = concat!(
+            "SELECT ",
+            batch_columns!(),
+            " FROM batches WHERE state = 'running' AND jobs > bad + answered + failed ORDER BY batch_id LIMIT ?"
+        );
+        self.rows(sql, [integer(limit as u64)], batch)
+    }
+
     /// A batch.
     pub(crate) fn batch(&self, batch_id: BatchId) -> Result<Option<Batch>, DatabaseError> {
         let sql = concat!("SELECT ", batch_columns!(), " FROM batches WHERE batch_id = ?");
