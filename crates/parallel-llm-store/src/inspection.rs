@@ -62,6 +62,22 @@ pub struct DamageReport {
     pub runs: Vec<RunId>,
 }
 
+/// What a checked row is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whole {
+    Run,
+    Batch,
+}
+
+impl Whole {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Batch => "batch",
+        }
+    }
+}
+
 /// A problem that a check found.
 pub(crate) struct Finding {
     problem: String,
@@ -75,10 +91,11 @@ impl Finding {
         Self { problem: problem.into(), run_id: None }
     }
 
-    /// A part of a run that does not match its checksum.
-    pub(crate) fn unsound(part: &str, run_id: Option<String>) -> Self {
-        let run = run_id.as_deref().unwrap_or("?");
-        Self { problem: format!("{part} of the run {run} is not what was written"), run_id }
+    /// A part of a run or a batch that does not match its checksum.
+    pub(crate) fn unsound(part: &str, whole: Whole, id: Option<String>) -> Self {
+        let (word, named) = (whole.word(), id.as_deref().unwrap_or("?"));
+        let problem = format!("{part} of the {word} {named} is not what was written");
+        Self { problem, run_id: id.filter(|_| whole == Whole::Run) }
     }
 
     /// A run without one of its events.

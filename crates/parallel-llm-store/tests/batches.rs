@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::support::{Fixture, run_id, values};
 use parallel_llm_engine::{BatchId, Code, Failure, PicoUsd};
 use parallel_llm_store::{
-    Batch, BatchChange, BatchJob, BatchState, Claim, ClaimedJob, JobEnd, JobFilter, JobRequest, JobResult,
-    JobState, JobsPage, NewBatch, NewJob, Store,
+    Batch, BatchChange, BatchJob, BatchState, CheckDepth, Claim, ClaimedJob, Integrity, JobEnd, JobFilter,
+    JobRequest, JobResult, JobState, JobsPage, NewBatch, NewJob, Store,
 };
 
 const CENT: PicoUsd = PicoUsd(10_000_000_000);
@@ -329,6 +329,12 @@ async fn a_damaged_question_is_not_asked() {
     let failed = jobs(store, id, JobFilter::Failed).await;
     assert_eq!(failed[0].failure.as_ref().unwrap().code, Code::Damaged);
     check_sums(&fixture, id).await;
+    let Integrity::Damaged(found) = store.check(CheckDepth::Full, Duration::from_secs(60)).await.unwrap()
+    else {
+        panic!()
+    };
+    let problem = format!("a question of the batch {id} is not what was written");
+    assert_eq!((found.problems, found.runs), (vec![problem], vec![]));
 }
 
 #[tokio::test]

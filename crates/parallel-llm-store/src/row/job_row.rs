@@ -58,7 +58,7 @@ pub(crate) struct JobRow {
 impl JobRow {
     /// Whether its request is what was written.
     pub(crate) fn is_sound(&self, batch_id: BatchId) -> bool {
-        self.checksum.is_some() && checksum(batch_id, self.line, &self.request).matches(self.checksum)
+        is_sound(batch_id, self.line, &self.request, self.checksum)
     }
 }
 
@@ -105,6 +105,15 @@ impl ClaimOwner {
 /// A failure as it is stored.
 pub(crate) fn failure_json(failure: &Failure) -> String {
     serde_json::to_string(failure).expect("a failure is plain data")
+}
+
+/// Whether this is the request that was written for this line of a batch, whose id may be damaged.
+pub(crate) fn is_of_line(batch_id: &str, line: i64, request: &str, checksum: Option<i64>) -> bool {
+    batch_id.parse().is_ok_and(|batch_id| is_sound(batch_id, line, request, checksum))
+}
+
+fn is_sound(batch_id: BatchId, line: i64, request: &str, stored: Option<i64>) -> bool {
+    stored.is_some() && checksum(batch_id, line, request).matches(stored)
 }
 
 fn checksum(batch_id: BatchId, line: i64, request: &str) -> Checksum {

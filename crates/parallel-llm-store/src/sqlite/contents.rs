@@ -8,28 +8,32 @@ use rusqlite::{Connection, Result, Row};
 use super::connection::Reader;
 use super::row::{event, event_columns, piece, piece_columns, plan_column, run_columns, run_row, text};
 use super::seats::{self, facts_columns};
-use crate::inspection::{DAMAGED_RUNS_MAX, Finding, Findings};
+use crate::inspection::{DAMAGED_RUNS_MAX, Finding, Findings, Whole};
 use crate::row::call_row::{CallEnd, CallKey, CallSpend, FirstToken, SentCall, StoredCall};
 use crate::row::checksum;
 use crate::row::integer;
+use crate::row::job_row;
 use crate::row::run_row::plan_checksum;
 
-/// A query for rows that begin with their run's id, and the test of each row.
+/// A query for rows that begin with the id of what they are part of, and the test of each row.
 struct Check {
     /// The name of a row in messages.
     name: &'static str,
+    whole: Whole,
     sql: &'static str,
     is_sound: fn(&Row<'_>) -> Result<bool>,
 }
 
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     Check {
         name: "the row",
+        whole: Whole::Run,
         sql: concat!("SELECT ", run_columns!(), " FROM runs"),
         is_sound: |row| Ok(run_row(row, 0)?.is_sound()),
     },
     Check {
         name: "the plan",
+        whole: Whole::Run,
         sql: concat!("SELECT run_id, ", plan_column!(), ", plan_checksum FROM runs"),
         is_sound: |row| {
             let plan_json = text(row, 1)?;
@@ -39,21 +43,25 @@ const CHECKS: [Check; 7] = [
     },
     Check {
         name: "an event",
+        whole: Whole::Run,
         sql: concat!("SELECT run_id, ", event_columns!(), " FROM events"),
         is_sound: |row| Ok(event(row, 1)?.recorded(row.get_ref(0)?.as_str()?).is_ok()),
     },
     Check {
         name: "a text",
+        whole: Whole::Run,
         sql: "SELECT run_id, hash, body FROM texts WHERE hash <> ''",
         is_sound: |row| Ok(checksum::is_of_hash(&text(row, 2)?, row.get_ref(1)?.as_str()?)),
     },
     Check {
         name: "a text on its way",
+        whole: Whole::Run,
         sql: concat!("SELECT run_id, ", piece_columns!(), " FROM pieces"),
         is_sound: |row| Ok(piece(row, 1)?.is_sound(row.get_ref(0)?.as_str()?)),
     },
     Check {
         name: "the cost of a call",
+        whole: Whole::Run,
         sql: "SELECT run_id, place, attempt, provider, model, sent_at_ms, asked_by, worst_pico_usd, sent_checksum, \
               ended_at_ms, outcome, code, end_checksum, cost_pico_usd, cost_is_estimate, input_tokens, output_tokens, \
               reasoning_tokens, cached_tokens, spend_checksum, first_token_ms, first_token_checksum FROM calls",
@@ -61,8 +69,17 @@ const CHECKS: [Check; 7] = [
     },
     Check {
         name: "what became of a seat",
+        whole: Whole::Run,
         sql: concat!("SELECT ", facts_columns!(), " FROM seats"),
         is_sound: |row| Ok(seats::fact(row)?.is_sound()),
+    },
+    Check {
+        name: "a question",
+        whole: Whole::Batch,
+        sql: "SELECT batch_id, line, request, checksum FROM batch_jobs WHERE request IS NOT NULL",
+        is_sound: |row| {
+            Ok(job_row::is_of_line(row.get_ref(0)?.as_str()?, row.get(1)?, &text(row, 2)?, row.get(3)?))
+        },
     },
 ];
 
@@ -74,7 +91,7 @@ pub(super) fn check(connection: &Connection, findings: &mut Findings) -> Result<
         while let Some(row) = rows.next()? {
             // A value of the wrong type is damage too.
             if !(check.is_sound)(row).unwrap_or(false) {
-                findings.add(Finding::unsound(check.name, row.get(0).ok()));
+                findings.add(Finding::unsound(check.name, check.whole, row.get(0).ok()));
             }
             if findings.is_full() {
                 return Ok(());
