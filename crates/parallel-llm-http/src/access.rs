@@ -8,10 +8,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
@@ -25,6 +24,7 @@ use super::check::{self, Check};
 use super::early;
 use super::paths::Paths;
 use super::rate::Rates;
+use super::refusal::Refusal;
 use super::resource::{self, Resource};
 use super::sessions::{Holder, SessionId, Sessions};
 use super::status::Fault;
@@ -75,6 +75,36 @@ impl Gate {
         // Without required tokens everyone is the owner, with or without a session.
         let sessions = sessions.filter(|_| matches!(access, Access::Tokens(_)));
         Self { access, resource, rates: Mutex::default(), sessions, paths }
+    }
+
+    /// Puts the principal and the session into the request's extensions, or refuses. An open path is served without them.
+    pub(super) async fn check(&self, request: &mut Request) -> Result<(), Refusal> {
+        if let Some(description) = self.resource.as_ref().and_then(|resource| resource.answer(request)) {
+            return Err(description.into());
+        }
+        let session = self.session(request);
+        let is_open = self.paths.is_open(request.uri().path());
+        let found = self.principal(request.headers(), self.ignores_key(request), session).await;
+        // Open paths are not counted: a page has many files.
+        let admitted = found.and_then(|principal| {
+            if !is_open {
+                self.count(&principal)?;
+            }
+            Ok(principal)
+        });
+        match admitted {
+            Ok(principal) => {
+                let extensions = request.extensions_mut();
+                extensions.insert(principal);
+                session.map(|(_, id)| extensions.insert(id));
+            }
+            Err(_) if is_open => {}
+            Err(failure) => return Err(self.refuse(failure, request).into()),
+        }
+        // Removed, so that nothing behind this can disclose the token or the session.
+        request.headers_mut().remove(header::AUTHORIZATION);
+        request.headers_mut().remove(header::COOKIE);
+        Ok(())
     }
 
     /// The session that a request names. A token counts instead of it, and doors without a sign-in page have none.
@@ -171,36 +201,6 @@ impl Gate {
         response.headers_mut().extend(removal.map(|removal| (header::SET_COOKIE, removal)));
         response
     }
-}
-
-/// Puts the principal and the session into the request's extensions, or refuses. An open path is served without them.
-pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
-    if let Some(description) = gate.resource.as_ref().and_then(|resource| resource.answer(&request)) {
-        return description;
-    }
-    let session = gate.session(&request);
-    let is_open = gate.paths.is_open(request.uri().path());
-    let found = gate.principal(request.headers(), gate.ignores_key(&request), session).await;
-    // Open paths are not counted: a page has many files.
-    let admitted = found.and_then(|principal| {
-        if !is_open {
-            gate.count(&principal)?;
-        }
-        Ok(principal)
-    });
-    match admitted {
-        Ok(principal) => {
-            let extensions = request.extensions_mut();
-            extensions.insert(principal);
-            session.map(|(_, id)| extensions.insert(id));
-        }
-        Err(_) if is_open => {}
-        Err(failure) => return gate.refuse(failure, &request),
-    }
-    // Removed, so that nothing behind this can disclose the token or the session.
-    request.headers_mut().remove(header::AUTHORIZATION);
-    request.headers_mut().remove(header::COOKIE);
-    next.run(request).await
 }
 
 /// Whether a browser asks for a page that a person wants to see.

@@ -1,15 +1,10 @@
 //! Failures as HTTP answers.
 
-use std::sync::Arc;
-
-use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next::{self, Audience, Vocabulary};
 
-use super::paths::Paths;
 use super::status::{self, Fault};
 use parallel_llm_service::report::ErrorReport;
 
@@ -20,14 +15,12 @@ pub const VOCABULARY: Vocabulary = Vocabulary { audience: Audience::Tenant, ..ne
 #[derive(Clone)]
 struct Unshaped(Failure);
 
-/// Gives refusals of the listener the shape of the door to whose paths they belong.
-pub(super) async fn reshape(State(paths): State<Arc<Paths>>, request: Request, next: Next) -> Response {
-    let refusal = paths.at(request.uri().path()).and_then(|terms| terms.refusal);
-    let mut response = next.run(request).await;
+/// Gives a refusal of the listener the shape of the door to whose paths it belongs.
+pub(super) fn reshape(shape: Option<fn(&Failure) -> String>, mut response: Response) -> Response {
     let refused = response.extensions_mut().remove::<Unshaped>();
-    if let Some((refusal, Unshaped(failure))) = refusal.zip(refused) {
+    if let Some((shape, Unshaped(failure))) = shape.zip(refused) {
         response.headers_mut().remove(header::CONTENT_LENGTH);
-        *response.body_mut() = refusal(&failure).into();
+        *response.body_mut() = shape(&failure).into();
     }
     response
 }

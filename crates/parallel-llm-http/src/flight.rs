@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::body::{Held, Holding};
 use super::intake::Room;
-use super::refusal;
+use super::refusal::{self, Refusal};
 use super::share::Shares;
 use parallel_llm_service::Principal;
 
@@ -42,6 +42,36 @@ impl Flight {
         }
     }
 
+    /// Refuses a request for which there is no room before its body is read, so that a server with too much to do does
+    /// nothing for it. A permit is taken only once the body is there: a slow sender must not hold one.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        if self.permits.available_permits() == 0 {
+            return Err(too_many().into());
+        }
+        Ok(())
+    }
+
+    /// Answers a request if there is a permit, and holds the permit until the answer has been read.
+    pub(super) async fn answer(&self, mut request: Request, next: Next) -> Response {
+        // Strangers, who reach open paths only, share an empty name, which no token has.
+        let name = request.extensions().get::<Principal>().map_or(Some(""), Principal::name);
+        let share = match name.map(|name| self.shares.take(name)) {
+            Some(None) => return too_many_of_one(),
+            Some(share) => share,
+            None => None,
+        };
+        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
+            return too_many();
+        };
+        let post = (request.method() == Method::POST).then(|| self.posts.token());
+        // Taken out of the extensions, because a route may keep those for as long as a session.
+        let room = request.extensions_mut().remove::<Room>();
+        let holding = Holding::new(permit, share, post, room);
+        let response = next.run(request).await;
+        let over = self.over.clone();
+        response.map(|body| Held::wrap(body, holding, over))
+    }
+
     /// Waits for posts in flight, at most `drain`, and ends all other answers.
     pub(super) async fn drain(&self, drain: Duration) {
         self.posts.close();
@@ -51,36 +81,10 @@ impl Flight {
     }
 }
 
-/// Refuses a request for which there is no permit before its body is read, so that a server with too much to do does nothing
-/// for it. A permit is taken only once the body is there: a slow sender must not hold one.
-pub(super) async fn refuse_early(State(flight): State<Flight>, request: Request, next: Next) -> Response {
-    if flight.permits.available_permits() == 0 {
-        return too_many();
-    }
-    next.run(request).await
-}
-
 fn too_many() -> Response {
     refusal::busy("the server has too many requests under way")
 }
 
-/// Admits a request if there is a permit, and holds the permit until the answer has been read.
-pub(super) async fn admit(State(flight): State<Flight>, mut request: Request, next: Next) -> Response {
-    // Strangers, who reach open paths only, share an empty name, which no token has.
-    let name = request.extensions().get::<Principal>().map_or(Some(""), Principal::name);
-    let share = match name.map(|name| flight.shares.take(name)) {
-        Some(None) => return refusal::busy("this caller has too many requests under way"),
-        Some(share) => share,
-        None => None,
-    };
-    let Ok(permit) = Arc::clone(&flight.permits).try_acquire_owned() else {
-        return too_many();
-    };
-    let post = (request.method() == Method::POST).then(|| flight.posts.token());
-    // Taken out of the extensions, because a route may keep those for as long as a session.
-    let room = request.extensions_mut().remove::<Room>();
-    let holding = Holding::new(permit, share, post, room);
-    let response = next.run(request).await;
-    let over = flight.over.clone();
-    response.map(|body| Held::wrap(body, holding, over))
+fn too_many_of_one() -> Response {
+    refusal::busy("this caller has too many requests under way")
 }

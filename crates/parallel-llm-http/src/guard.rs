@@ -8,16 +8,16 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use axum::middleware::Next;
 use axum::response::Response;
-use parallel_llm_engine::value::next::Next as Step;
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
 use super::Config;
 use super::cors::{self, Cors};
 use super::paths::Paths;
+use super::refusal::Refusal;
 use super::status::Fault;
 use crate::failure;
 use parallel_llm_engine::text::safe;
@@ -66,31 +66,29 @@ pub(super) struct Guard {
     pub(super) linked: Option<Arc<Paths>>,
 }
 
-/// Admits a request or refuses it.
-pub(super) async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
-    let Guard { names, cors, .. } = &*guard;
-    let checked = names.check(&request);
-    if checked == Err(Rejection::Site) && guard.is_link(&request) {
-        for proof in [header::COOKIE, header::AUTHORIZATION] {
-            request.headers_mut().remove(proof);
+impl Guard {
+    /// Admits a request or refuses it; returns the origin of a page that may read the answer.
+    pub(super) fn check(&self, request: &mut Request) -> Result<Option<HeaderValue>, Refusal> {
+        let checked = self.names.check(request);
+        if checked == Err(Rejection::Site) && self.is_link(request) {
+            for proof in [header::COOKIE, header::AUTHORIZATION] {
+                request.headers_mut().remove(proof);
+            }
+            return Ok(None);
         }
-        return next.run(request).await;
-    }
-    match checked {
-        Ok(None) => next.run(request).await,
-        Ok(Some(origin)) if cors::is_preflight(&request) => cors.open(cors.preflight(), origin),
-        Ok(Some(origin)) => {
+        let origin = checked.map_err(Rejection::refuse)?;
+        if let Some(origin) = &origin {
+            if cors::is_preflight(request) {
+                return Err(self.cors.open(self.cors.preflight(), origin.clone()).into());
+            }
             // A listed page asks with a token of its own, never with the session of who looks at it.
-            if !has_only(&request, FETCH_SITE, "same-origin") {
+            if !has_only(request, FETCH_SITE, "same-origin") {
                 request.headers_mut().remove(header::COOKIE);
             }
-            cors.open(next.run(request).await, origin)
         }
-        Err(rejection) => rejection.refuse(),
+        Ok(origin)
     }
-}
 
-impl Guard {
     /// Whether a person follows a link to a page: the request fills a tab, and changes nothing.
     fn is_link(&self, request: &Request) -> bool {
         let is_page = |paths: &Arc<Paths>| paths.sign_in(request.uri().path()).is_some();
@@ -249,7 +247,7 @@ fn shown(value: &HeaderValue) -> String {
 
 fn misread(setting: &str, text: &str, example: &str) -> Failure {
     let message = format!("`{setting}` cannot have `{text}`");
-    Failure::new(Code::SettingsInvalid, message).with_next(Step::WriteAs(example.to_owned().into()))
+    Failure::new(Code::SettingsInvalid, message).with_next(Next::WriteAs(example.to_owned().into()))
 }
 
 #[cfg(test)]

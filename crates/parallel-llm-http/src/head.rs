@@ -3,12 +3,11 @@
 //! The connection below reads in blocks and refuses only what exceeds its buffer, which is somewhat larger than the
 //! limit. Here the limit is exact.
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::extract::Request;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
+use super::refusal::Refusal;
 use super::status::Fault;
 use crate::failure;
 
@@ -17,13 +16,13 @@ const FRAME_BYTES: usize = "  HTTP/1.1\r\n\r\n".len();
 const LINE_BYTES: usize = ": \r\n".len();
 
 /// Admits a request with a head of at most this many bytes.
-pub(super) async fn check(State(bytes_max): State<usize>, request: Request, next: Next) -> Response {
-    if bytes(&request) <= bytes_max {
-        return next.run(request).await;
+pub(super) fn check(request: &Request, bytes_max: usize) -> Result<(), Refusal> {
+    if bytes(request) <= bytes_max {
+        return Ok(());
     }
     let message = format!("the head of a request has at most {bytes_max} bytes");
     let failure = Failure::new(Code::Usage, message).with_next(Advice::SendFewerHeaders);
-    failure::refusal(Fault::HeadTooLarge, &failure)
+    Err(failure::refusal(Fault::HeadTooLarge, &failure).into())
 }
 
 /// The length of the head in its usual spelling.

@@ -7,10 +7,9 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, header};
-use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::StreamExt;
 use memchr::memchr_iter;
@@ -21,7 +20,7 @@ use tokio::time::timeout;
 
 use super::limits::Limits;
 use super::paths::Paths;
-use super::refusal;
+use super::refusal::{self, Refusal};
 use super::status::Fault;
 use crate::failure;
 use crate::message::Values;
@@ -85,6 +84,40 @@ impl Intake {
     pub(super) fn new(limits: Limits, paths: Arc<Paths>) -> Self {
         let room = limits.bodies_bytes_max.div_ceil(PIECE_BYTES).min(Semaphore::MAX_PERMITS);
         Self { limits, room: Arc::new(Semaphore::new(room)), paths }
+    }
+
+    /// Reads the body of a request, or refuses it.
+    pub(super) async fn read(&self, request: Request) -> Result<Request, Refusal> {
+        if !METHODS.contains(request.method()) {
+            let failure =
+                Failure::new(Code::Usage, "this method is not served").with_next(Advice::UseMethods);
+            let mut response = failure::refusal(Fault::Method, &failure);
+            response.headers_mut().insert(header::ALLOW, ALLOW);
+            return Err(response.into());
+        }
+        if request.method() != Method::POST {
+            return Ok(request);
+        }
+        let (mut parts, body) = request.into_parts();
+        let takes_forms = self.paths.at(parts.uri.path()).is_some_and(|terms| terms.forms);
+        let Some(kind) = kind(&parts.headers).filter(|kind| takes_forms || *kind == Kind::Json) else {
+            let message = if takes_forms {
+                "the type of the body is neither JSON in UTF-8 nor a form"
+            } else {
+                "the type of the body is not JSON in UTF-8"
+            };
+            let failure = Failure::new(Code::Usage, message).with_next(Advice::SendJson);
+            return Err(failure::refusal(Fault::MediaType, &failure).into());
+        };
+        let read = self.body(&parts, kind, body).await.map_err(|unread| unread.refuse())?;
+        if kind == Kind::Json {
+            // Routes see the media type in one spelling.
+            parts.headers.insert(header::CONTENT_TYPE, JSON);
+        }
+        if let Some(room) = read.room {
+            parts.extensions.insert(Room(Arc::new(room)));
+        }
+        Ok(Request::from_parts(parts, Body::from(read.bytes)))
     }
 
     /// Reads the body of a post.
@@ -162,46 +195,15 @@ impl Unread {
     }
 }
 
-/// Reads the body of a request, or refuses it.
-pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, next: Next) -> Response {
-    if !METHODS.contains(request.method()) {
-        let failure = Failure::new(Code::Usage, "this method is not served").with_next(Advice::UseMethods);
-        let mut response = failure::refusal(Fault::Method, &failure);
-        response.headers_mut().insert(header::ALLOW, ALLOW);
-        return response;
-    }
-    if request.method() != Method::POST {
-        return next.run(request).await;
-    }
-    let (mut parts, body) = request.into_parts();
-    let takes_forms = intake.paths.at(parts.uri.path()).is_some_and(|terms| terms.forms);
-    let Some(kind) = kind(&parts.headers).filter(|kind| takes_forms || *kind == Kind::Json) else {
-        let message = if takes_forms {
-            "the type of the body is neither JSON in UTF-8 nor a form"
-        } else {
-            "the type of the body is not JSON in UTF-8"
-        };
-        let failure = Failure::new(Code::Usage, message).with_next(Advice::SendJson);
-        return failure::refusal(Fault::MediaType, &failure);
-    };
-    let comes_in_pieces = parts.headers.contains_key(header::TRANSFER_ENCODING);
-    let read = match intake.body(&parts, kind, body).await {
-        Ok(read) => read,
-        Err(unread) => return unread.refuse(),
-    };
-    if kind == Kind::Json {
-        // Routes see the media type in one spelling.
-        parts.headers.insert(header::CONTENT_TYPE, JSON);
-    }
-    if let Some(room) = read.room {
-        parts.extensions.insert(Room(Arc::new(room)));
-    }
-    let mut response = next.run(Request::from_parts(parts, Body::from(read.bytes))).await;
-    if comes_in_pieces {
-        // A request with both headers had its `Content-Length` dropped unseen; a proxy that used it would take the rest
-        // of the body for another request.
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
+/// Whether the body of a post is sent in pieces.
+pub(super) fn comes_in_pieces(request: &Request) -> bool {
+    request.method() == Method::POST && request.headers().contains_key(header::TRANSFER_ENCODING)
+}
+
+/// The answer to such a post. A request with both headers had its `Content-Length` dropped unseen; a proxy that used it would
+/// take the rest of the body for another request.
+pub(super) fn closing(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 

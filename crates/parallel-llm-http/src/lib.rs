@@ -15,6 +15,7 @@
 mod access;
 mod body;
 mod check;
+mod checks;
 mod connection;
 mod connections;
 mod cookie;
@@ -69,6 +70,7 @@ pub use tls::TlsFiles;
 pub use trace::trace_of;
 
 use access::Gate;
+use checks::Checks;
 use cookie::Cookie;
 use cors::Cors;
 use flight::Flight;
@@ -174,26 +176,22 @@ impl Listener {
         let limits = self.config.limits;
         let paths = Arc::new(Paths::new(&doors));
         let linked = matches!(self.config.access, Access::Tokens(_)).then(|| Arc::clone(&paths));
-        let guard = Guard { names: self.names, cors: Cors::new(&doors), linked };
-        let intake = Intake::new(limits, Arc::clone(&paths));
-        let meter = self.config.meter.clone();
-        let turning_away = Stopping { stop: stop.clone(), paths: Arc::clone(&paths) };
-        let gate = Gate::new(self.config, Arc::clone(&paths));
         let flight = Flight::new(limits.requests_max);
+        let checks = Checks {
+            meter: self.config.meter.clone(),
+            paths: Arc::clone(&paths),
+            head_bytes_max: limits.head_bytes_max,
+            guard: Guard { names: self.names, cors: Cors::new(&doors), linked },
+            gate: Gate::new(self.config, Arc::clone(&paths)),
+            stopping: Stopping { stop: stop.clone(), paths: Arc::clone(&paths) },
+            flight: flight.clone(),
+            intake: Intake::new(limits, paths),
+        };
         let (routes, suggested) = Door::all(doors);
         let routes = routes
             .fallback(async move || nothing(&suggested))
             .method_not_allowed_fallback(async || no_method())
-            .layer(from_fn_with_state(flight.clone(), flight::admit))
-            .layer(from_fn_with_state(Arc::new(intake), intake::read))
-            .layer(from_fn_with_state(flight.clone(), flight::refuse_early))
-            .layer(from_fn_with_state(turning_away, stopping::refuse))
-            .layer(from_fn_with_state(Arc::new(gate), access::check))
-            .layer(from_fn_with_state(Arc::new(guard), guard::check))
-            .layer(from_fn_with_state(limits.head_bytes_max, head::check))
-            .layer(from_fn_with_state(paths, failure::reshape))
-            .layer(axum::middleware::map_response(policy::add))
-            .layer(from_fn_with_state(meter, count::answered));
+            .layer(from_fn_with_state(Arc::new(checks), checks::pass));
         let serving = connection::Serving { acceptor: self.acceptor, limits, routes };
         let mut connections = serving.clone().accept(&self.socket, &stop).await;
         let drained = CancellationToken::new();

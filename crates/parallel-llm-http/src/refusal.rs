@@ -1,4 +1,4 @@
-//! The refusal of requests that there is no room for.
+//! Refusals: answers that a check gives instead of the route.
 
 use std::time::Duration;
 
@@ -7,6 +7,9 @@ use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use crate::failure;
+
+/// An answer that a check gives instead of the route.
+pub(super) type Refusal = Box<Response>;
 
 /// When to retry: requests end all the time.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);

@@ -3,29 +3,28 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::extract::Request;
 use tokio_util::sync::CancellationToken;
 
 use super::paths::Paths;
-use super::refusal;
+use super::refusal::{self, Refusal};
 
 /// The most connections at that time: they are for an answer of a line.
 pub(super) const CONNECTIONS_MAX: usize = 32;
 
 /// Whether the server is stopping, and what it serves all the same.
-#[derive(Clone)]
 pub(super) struct Stopping {
     pub(super) stop: CancellationToken,
     pub(super) paths: Arc<Paths>,
 }
 
-/// Turns a request away if the server is stopping.
-pub(super) async fn refuse(State(stopping): State<Stopping>, request: Request, next: Next) -> Response {
-    let stays = stopping.paths.at(request.uri().path()).is_some_and(|terms| terms.stays);
-    if stopping.stop.is_cancelled() && !stays {
-        return refusal::busy("the server is stopping");
+impl Stopping {
+    /// Turns a request away if the server is stopping.
+    pub(super) fn check(&self, request: &Request) -> Result<(), Refusal> {
+        let stays = self.paths.at(request.uri().path()).is_some_and(|terms| terms.stays);
+        if self.stop.is_cancelled() && !stays {
+            return Err(refusal::busy("the server is stopping").into());
+        }
+        Ok(())
     }
-    next.run(request).await
 }

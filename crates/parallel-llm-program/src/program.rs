@@ -106,7 +106,7 @@ async fn dispatch(
     match command {
         Command::Serve(serve) => match serve.http {
             None => Ok(server::serve_pipes(wire, settings).await),
-            Some(address) => server::serve_http(wire, settings, &console, address, &serve).await,
+            Some(address) => Box::pin(server::serve_http(wire, settings, &console, address, &serve)).await,
         },
         Command::Demo(demo) => {
             let (simulator, service) = staging::stage_demo(settings).await?;
