@@ -6,6 +6,7 @@
 mod batches;
 mod cancel;
 mod damage;
+mod encrypted;
 mod figures;
 mod ledger;
 mod list;
