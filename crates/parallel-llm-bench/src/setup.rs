@@ -40,6 +40,8 @@ impl Setup {
             std::fs::create_dir_all(folder)?;
         }
         let upstream = Upstream::start(&sibling("bench-upstream")?)?;
+        // It is started in another folder.
+        let program = std::path::absolute(program)?;
         Ok(Self { upstream, program, python, disk, memory })
     }
 

@@ -56,7 +56,7 @@ impl Checks {
     async fn answer_known(&self, mut request: Request, next: Next) -> Result<Response, Refusal> {
         self.gate.check(&mut request).await?;
         self.stopping.check(&request)?;
-        self.flight.check()?;
+        self.flight.check(&request)?;
         let comes_in_pieces = intake::comes_in_pieces(&request);
         let request = self.intake.read(request).await?;
         let response = self.flight.answer(request, next).await;

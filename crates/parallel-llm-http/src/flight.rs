@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::adaptive_limit::AdaptiveLimit;
 use super::body::{Held, Holding};
 use super::intake::Room;
 use super::refusal::{self, Refusal};
@@ -28,6 +29,7 @@ pub(super) struct Flight {
     permits: Arc<Semaphore>,
     shares: Shares,
     posts: TaskTracker,
+    posts_limit: Arc<AdaptiveLimit>,
     over: CancellationToken,
 }
 
@@ -38,15 +40,28 @@ impl Flight {
             permits: Arc::new(Semaphore::new(requests_max)),
             shares: Shares::new((requests_max / 2).max(1)),
             posts: TaskTracker::new(),
+            posts_limit: Arc::new(AdaptiveLimit::of_at_most(requests_max)),
             over: CancellationToken::new(),
         }
     }
 
     /// Refuses a request for which there is no room before its body is read, so that a server with too much to do does
     /// nothing for it. A permit is taken only once the body is there: a slow sender must not hold one.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    pub(super) fn check(&self, request: &Request) -> Result<(), Refusal> {
         if self.permits.available_permits() == 0 {
             return Err(too_many().into());
+        }
+        if request.method() != Method::POST {
+            return Ok(());
+        }
+        let posts = self.posts.len();
+        let posts_max = self.posts_limit.posts_max(posts);
+        if posts >= posts_max {
+            return Err(too_many().into());
+        }
+        let name = request.extensions().get::<Principal>().and_then(Principal::name);
+        if name.is_some_and(|name| self.shares.held(name) >= posts_max.div_ceil(2)) {
+            return Err(too_many_of_one().into());
         }
         Ok(())
     }

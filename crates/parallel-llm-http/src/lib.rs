@@ -13,6 +13,7 @@
 //! define what is served and how browsers may treat it.
 
 mod access;
+mod adaptive_limit;
 mod body;
 mod check;
 mod checks;

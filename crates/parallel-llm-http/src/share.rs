@@ -29,6 +29,11 @@ impl Shares {
         Self { share_max, counts: Counts::default() }
     }
 
+    /// The requests of this principal in flight.
+    pub(super) fn held(&self, name: &str) -> usize {
+        self.counts.lock().get(name).copied().unwrap_or_default()
+    }
+
     /// Counts a request of this principal, unless its share is used up.
     pub(super) fn take(&self, name: &str) -> Option<Share> {
         let mut counts = self.counts.lock();
