@@ -34,6 +34,13 @@ pub enum Continuation {
         /// The most that this part may cost; `None` for the rest of the run's own budget.
         budget: Option<PicoUsd>,
     },
+    /// Resume it in place of its process, which gave it up or is gone, without `resend`. Fails with `busy` if somebody else has
+    /// resumed or completed it since: completing it again could be paid a second time, and would replace an answer that was
+    /// shown.
+    TakeOver {
+        /// See [`Continuation::Resume`].
+        budget: Option<PicoUsd>,
+    },
     /// Ask further models (`request.models`) and make a text of all answers.
     Add(RunRequest),
     /// Make another text of the existing answers, with the synthesizer and strategy of the request.
@@ -44,7 +51,7 @@ impl Continuation {
     /// The parts of the request that the principal may not be allowed.
     fn restricted(&self) -> RunRequest {
         let files = match self {
-            Self::Resume { .. } => None,
+            Self::Resume { .. } | Self::TakeOver { .. } => None,
             Self::Add(request) | Self::Rewrite(request) => request.files,
         };
         RunRequest { budget: self.budget(), files, ..RunRequest::default() }
@@ -53,7 +60,7 @@ impl Continuation {
     /// The most that this part may cost, if the caller set it.
     pub const fn budget(&self) -> Option<PicoUsd> {
         match self {
-            Self::Resume { budget, .. } => *budget,
+            Self::Resume { budget, .. } | Self::TakeOver { budget } => *budget,
             Self::Add(request) | Self::Rewrite(request) => request.budget,
         }
     }
@@ -64,6 +71,7 @@ impl Continuation {
         let richer = |request| RunRequest { budget: Some(budget), ..request };
         match self {
             Self::Resume { resend, .. } => Self::Resume { resend, budget: Some(budget) },
+            Self::TakeOver { .. } => Self::TakeOver { budget: Some(budget) },
             Self::Add(request) => Self::Add(richer(request)),
             Self::Rewrite(request) => Self::Rewrite(richer(request)),
         }
@@ -78,7 +86,7 @@ impl Asking {
         continuation: Continuation,
     ) -> Result<Quote, Failure> {
         self.planner.principal.check_request(&continuation.restricted(), self.planner.settings().budget)?;
-        let is_resume = matches!(continuation, Continuation::Resume { .. });
+        let is_resume = matches!(continuation, Continuation::Resume { .. } | Continuation::TakeOver { .. });
         let (run, is_open) = match self.history.seek(name).await? {
             KnownRun::Live(handle) if is_resume && handle.is_wanted() && handle.with_run(is_undecided) => {
                 return Ok(Quote::new(self, Resolved::Join(handle)));
@@ -94,7 +102,7 @@ impl Asking {
         reopening.limits = self.planner.day_limits();
         self.check_part(&run, &reopening, &continuation).await?;
         let budget = match continuation {
-            Continuation::Resume { budget, .. } => budget,
+            Continuation::Resume { budget, .. } | Continuation::TakeOver { budget } => budget,
             Continuation::Add(_) | Continuation::Rewrite(_) => {
                 Some(continuation.budget().unwrap_or_else(|| self.planner.settings().defaults().budget))
             }
@@ -121,6 +129,7 @@ impl Asking {
         check(run, continuation)?;
         match continuation {
             Continuation::Resume { resend, .. } => resume(run, *resend),
+            Continuation::TakeOver { .. } => resume(run, false),
             Continuation::Add(request) | Continuation::Rewrite(request) => {
                 self.planner.part(run, request).await
             }
@@ -188,6 +197,15 @@ impl Planner {
     }
 }
 
+/// Whether no process works on the run any more, although it has no answer.
+pub(super) fn is_abandoned(run: &Run) -> bool {
+    match run.status {
+        RunStatus::Interrupted => true,
+        RunStatus::Cancelled => run.closed,
+        _ => false,
+    }
+}
+
 /// Whether the answer is still to come.
 fn is_undecided(run: &Run) -> bool {
     !run.is_decided() && !run.closed
@@ -213,6 +231,10 @@ fn check(run: &Run, continuation: &Continuation) -> Result<(), Failure> {
         return Err(Failure::new(Code::Usage, message).with_next(Operation::KeepTexts));
     }
     match continuation {
+        Continuation::TakeOver { .. } if !is_abandoned(run) => {
+            let message = format!("somebody else has continued the run {id}");
+            Err(Failure::new(Code::Busy, message).with_run(id).with_next(Operation::ShowRun))
+        }
         Continuation::Resume { .. } if run.status == RunStatus::Complete && !lacks_text(run) => {
             let message = format!("the run {id} is complete; there is nothing to resume");
             let next = if run.seats.iter().any(|seat| seat.late) {
@@ -289,4 +311,28 @@ fn fusing<'a>(run: &'a Run, reopening: &'a Reopening) -> Vec<&'a Seat> {
     let written: Vec<_> = written.map(|(seat, _)| stage_of(seat)).collect();
     let open = chain.filter(|(seat, _)| !written.contains(&stage_of(seat)));
     open.filter(|(_, view)| view.status != SeatStatus::Unknown).map(|(seat, _)| seat).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn only_a_run_without_an_answer_is_taken_over() {
+        let plan = include_str!("../../../parallel-llm-engine/tests/fixtures/plan_v1.json");
+        let run = Run::new(Arc::new(serde_json::from_str(plan).unwrap()));
+        let take_over = Continuation::TakeOver { budget: None };
+        let code = |status, closed| {
+            let run = Run { status, closed, ..run.clone() };
+            check(&run, &take_over).err().map(|failure| failure.code)
+        };
+        assert_eq!(code(RunStatus::Interrupted, false), None);
+        assert_eq!(code(RunStatus::Cancelled, true), None);
+        for status in [RunStatus::Running, RunStatus::Complete, RunStatus::Partial, RunStatus::Failed] {
+            assert_eq!(code(status, true), Some(Code::Busy), "{status:?}");
+        }
+        assert_eq!(code(RunStatus::Cancelled, false), Some(Code::Busy), "its process is about to close it");
+    }
 }

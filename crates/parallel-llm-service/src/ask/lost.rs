@@ -1,6 +1,6 @@
 //! Continues the runs of servers that are gone, where several servers share a database.
 //!
-//! Invariants: an answer that the run has is not asked for again, nor is a request sent again whose end is unknown; a run
+//! Invariants: only a run without an answer is continued; an answer that the run has is not asked for again, nor is a request sent again whose end is unknown; a run
 //! that its caller gave up is not continued; of servers that try at once, the database lets one succeed.
 
 use std::collections::BTreeSet;
@@ -50,8 +50,8 @@ impl Asking {
             if left.contains(&id) || store.owners_since_cancel(id).await? == Some(0) {
                 continue;
             }
-            let resume = Continuation::Resume { resend: false, budget: None };
-            match Box::pin(self.continue_run(&id.to_string(), resume)).await {
+            let take_over = Continuation::TakeOver { budget: None };
+            match Box::pin(self.continue_run(&id.to_string(), take_over)).await {
                 Ok(handle) => {
                     tracing::info!("run {id}: its server is gone, and it goes on here");
                     if store.owners_since_cancel(id).await?.is_some_and(|owners| owners <= 1) {

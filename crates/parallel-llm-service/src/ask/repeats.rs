@@ -12,8 +12,8 @@ use parallel_llm_engine::{Code, Failure, PicoUsd, RunId, RunPlan, RunStatus};
 use tokio::time::Instant;
 
 use super::Asking;
-use super::continuing::Continuation;
-use crate::runs::{KnownRun, PastRun, RunHandle};
+use super::continuing::{Continuation, is_abandoned};
+use crate::runs::{KnownRun, RunHandle};
 
 /// The lead of the note on a run that answers the question already.
 const NOT_AGAIN: &str = "nothing was asked again";
@@ -48,7 +48,7 @@ impl Asking {
                 ),
             },
             KnownRun::Past(past) if past.run.plan.store != StoreMode::Full => return Err(not_kept(id)),
-            KnownRun::Past(past) if is_abandoned(&past) => {
+            KnownRun::Past(past) if is_abandoned(&past.run) => {
                 let is_lost = past.run.needs_resend() && anew.idempotency_key.is_none();
                 if !is_lost {
                     let handle = self.take_over(id, anew.budget).await?.spending_since(past.run.cost());
@@ -83,10 +83,10 @@ impl Asking {
         let name = id.to_string();
         let give_up = Instant::now() + TAKE_OVER_MAX;
         loop {
-            let resume = Continuation::Resume { resend: false, budget: Some(budget) };
+            let take_over = Continuation::TakeOver { budget: Some(budget) };
             // Boxed, because beginning the quote may come here again.
             let begun =
-                Box::pin(async { self.resolve_continuation(&name, resume).await?.begin().await }).await;
+                Box::pin(async { self.resolve_continuation(&name, take_over).await?.begin().await }).await;
             let Err(failure) = begun else { return begun };
             match self.history.seek(&name).await? {
                 KnownRun::Live(handle) => {
@@ -94,7 +94,7 @@ impl Asking {
                         return Ok(joined);
                     }
                 }
-                KnownRun::Past(past) if !is_abandoned(&past) => return self.join(*past, budget).await,
+                KnownRun::Past(past) if !is_abandoned(&past.run) => return self.join(*past, budget).await,
                 KnownRun::Past(_) if failure.code != Code::Busy => return Err(failure),
                 KnownRun::Past(_) => {}
             }
@@ -103,15 +103,6 @@ impl Asking {
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
-    }
-}
-
-/// Whether no process works on the run any more, although it has no answer.
-fn is_abandoned(past: &PastRun) -> bool {
-    match past.run.status {
-        RunStatus::Interrupted => true,
-        RunStatus::Cancelled => past.run.closed,
-        _ => false,
     }
 }
 

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Batches, question};
 use crate::ask::{Asking, Continuation};
-use crate::runs::{KnownRun, RunHandle};
+use crate::runs::RunHandle;
 
 /// How often a worker looks for jobs while it has room and found none, and whether its batches were cancelled.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -210,18 +210,19 @@ impl JobWork {
     /// The run of an earlier claim, continued if it lacks something; `None` if it was removed.
     async fn go_on(&self, id: RunId, job: &ClaimedJob) -> Result<Option<RunHandle>, Failure> {
         let name = id.to_string();
-        let is_answered = match self.asking.history.seek(&name).await {
+        let status = match self.asking.history.seek(&name).await {
             Err(failure) if failure.code == Code::RunNotFound => return Ok(None),
             Err(failure) => return Err(failure),
-            Ok(KnownRun::Live(handle)) => handle.with_run(|run| run.status == RunStatus::Complete),
-            Ok(KnownRun::Past(past)) => past.run.status == RunStatus::Complete,
+            Ok(known) => known.run().status,
         };
         let past = || async { self.asking.history.watch(&name).await.map(Some) };
-        if is_answered {
-            return past().await;
-        }
-        let resume = Continuation::Resume { resend: job.resend, budget: None };
-        match Box::pin(self.asking.continue_run(&name, resume)).await {
+        let continuation = match status {
+            RunStatus::Complete => return past().await,
+            // A server may be continuing it at this moment.
+            RunStatus::Interrupted if !job.resend => Continuation::TakeOver { budget: None },
+            _ => Continuation::Resume { resend: job.resend, budget: None },
+        };
+        match Box::pin(self.asking.continue_run(&name, continuation)).await {
             Ok(handle) => Ok(Some(handle)),
             // Nothing of it can be asked again, or another process is at it.
             Err(failure) if matches!(failure.code, Code::Usage | Code::Busy) => past().await,
