@@ -1,7 +1,8 @@
 //! Ten times the load that a server can do: what it still answers, how fast it refuses, and how soon it is itself again.
 //!
 //! It first looks for the number of callers that wait for each answer with which most are answered, and lets that many ask for
-//! as long as the load will last: their rate is the peak. Then it sends ten times as many requests, whether or not earlier ones are answered, then none, and looks at single questions. The server is the program as it is
+//! as long as the load will last: their rate is the peak. Then it sends ten times as many requests, whether or not earlier ones
+//! are answered, then none, and looks at single questions. The server is the program as it is
 //! installed, over HTTP, its data on a memory file system; the upstream, the load and the server share the machine.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a measuring tool prints to a terminal")]
 

@@ -1,7 +1,8 @@
 //! Continues the runs of servers that are gone, where several servers share a database.
 //!
-//! Invariants: only a run without an answer is continued; an answer that the run has is not asked for again, nor is a request sent again whose end is unknown; a run
-//! that its caller gave up is not continued; of servers that try at once, the database lets one succeed.
+//! Invariants: only a run without an answer is continued; an answer that the run has is not asked for again, nor is a
+//! request sent again whose end is unknown; a run that its caller gave up is not continued; of servers that try at once,
+//! the database lets one succeed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

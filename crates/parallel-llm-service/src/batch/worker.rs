@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Batches, question};
 use crate::ask::{Asking, Continuation};
-use crate::runs::RunHandle;
+use crate::runs::{KnownRun, RunHandle};
 
 /// How often a worker looks for jobs while it has room and found none, and whether its batches were cancelled.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -213,7 +213,8 @@ impl JobWork {
         let status = match self.asking.history.seek(&name).await {
             Err(failure) if failure.code == Code::RunNotFound => return Ok(None),
             Err(failure) => return Err(failure),
-            Ok(known) => known.run().status,
+            Ok(KnownRun::Live(handle)) => handle.with_run(|run| run.status),
+            Ok(KnownRun::Past(past)) => past.run.status,
         };
         let past = || async { self.asking.history.watch(&name).await.map(Some) };
         let continuation = match status {
