@@ -40,7 +40,7 @@ impl Placeholders {
     /// The text with placeholders for folders, addresses, run ids and times.
     pub(crate) fn mask(&self, text: &str) -> String {
         let text = text.replace(&self.home, "<home>").replace(&self.address, "<simulator>");
-        text.split_inclusive('\n').map(|line| times(&dates(&generations(&run_ids(line))))).collect()
+        text.split_inclusive('\n').map(|line| ages(&times(&dates(&generations(&run_ids(line)))))).collect()
     }
 }
 
@@ -102,6 +102,25 @@ fn times(line: &str) -> String {
     masked + rest
 }
 
+/// `7 s ago` becomes `<age> ago`: how old a run is depends on the speed of the machine.
+fn ages(line: &str) -> String {
+    let mut pieces = line.split(" ago");
+    let mut masked = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let words: Vec<&str> = masked.rsplitn(3, ' ').collect();
+        if let [unit @ ("s" | "min"), number, ..] = words[..] {
+            let digits = number.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+            if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                masked.truncate(masked.len() - digits.len() - 1 - unit.len());
+                masked.push_str("<age>");
+            }
+        }
+        masked.push_str(" ago");
+        masked.push_str(piece);
+    }
+    masked
+}
+
 /// `Sat, 21 Nov 2026 00:00:00 GMT` becomes `<date>`.
 fn dates(line: &str) -> String {
     const DATE_BYTES: usize = "Sat, 21 Nov 2026 00:00:00 GMT".len();
@@ -136,6 +155,10 @@ mod tests {
         let places = Placeholders { home: "/tmp/x1".into(), address: "127.0.0.1:4000".into() };
         let line =
             "[  +0.0 s] run 01M7WGEKRDFZ7B8XMTVYJPZNPZ in /tmp/x1/a at 127.0.0.1:4000: 5 seats, 12.3 s";
+        assert_eq!(
+            places.mask("asked (7 s ago, 12 min ago), long ago"),
+            "asked (<age> ago, <age> ago), long ago"
+        );
         assert_eq!(places.mask(line), "[ +<time>] run <run> in <home>/a at <simulator>: 5 seats, <time>");
     }
 }

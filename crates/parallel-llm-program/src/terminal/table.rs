@@ -22,6 +22,8 @@ pub struct Column {
     pub chars_max: usize,
     /// The width to which its cells are cut if there is no room; `None` if they stay whole.
     pub width_min: Option<usize>,
+    /// The width that it has even if its cells are shorter, so that the next column stays where it is as they grow.
+    pub width: usize,
     /// When it is dropped if there is no room: the lowest first; `None` if never.
     pub dropped: Option<u8>,
 }
@@ -29,7 +31,7 @@ pub struct Column {
 impl Column {
     /// A column of text.
     pub const fn words(title: &'static str, chars_max: usize) -> Self {
-        Self { title, is_number: false, chars_max, width_min: None, dropped: None }
+        Self { title, is_number: false, chars_max, width_min: None, width: 0, dropped: None }
     }
 
     /// A column of numbers.
@@ -41,6 +43,12 @@ impl Column {
     #[must_use]
     pub const fn cut_to(self, width_min: usize) -> Self {
         Self { width_min: Some(width_min), ..self }
+    }
+
+    /// The column with this width, or that of its widest cell.
+    #[must_use]
+    pub const fn of_width(self, width: usize) -> Self {
+        Self { width, ..self }
     }
 
     /// The column as one that may be dropped, those of lower order before it.
@@ -81,7 +89,7 @@ pub fn fitted(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) ->
     let cells = columns.iter().enumerate().map(|(index, column)| {
         let cells = rows.iter().map(|row| safe::excerpt(&row[index], column.chars_max));
         let texts: Vec<String> = std::iter::once(column.title.to_owned()).chain(cells).collect();
-        let width = texts.iter().map(|cell| cell.width()).max().unwrap_or(0);
+        let width = texts.iter().map(|cell| cell.width()).fold(column.width, usize::max);
         Cells { column: *column, texts, width }
     });
     let mut cells: Vec<Cells> = cells.collect();

@@ -32,6 +32,8 @@ const QUESTION_CHARS_MAX: usize = 120;
 const QUESTION_WIDTH_MIN: usize = 12;
 /// The default number of listed runs.
 const LIST_DEFAULT: usize = 20;
+/// The width of an age such as `119 min`.
+const AGE_WIDTH: usize = 7;
 
 /// Show and continue earlier runs
 #[derive(Debug, clap::Subcommand)]
@@ -183,7 +185,7 @@ fn render(context: &CommandContext<'_>, runs: &[RunSummary], as_json: bool) {
         Column::words("STATUS", 11),
         Column::numbers("ANSWERS").dropped(1),
         Column::numbers("COST").dropped(2),
-        Column::words("AGE", 12).dropped(3),
+        Column::words("AGE", 12).of_width(AGE_WIDTH).dropped(3),
         Column::words("QUESTION", QUESTION_CHARS_MAX).cut_to(QUESTION_WIDTH_MIN),
     ];
     if runs.is_empty() {
@@ -231,7 +233,7 @@ fn row(run: &RunSummary) -> Vec<String> {
         run.status.as_str().to_owned(),
         format!("{} of {}", run.answered, run.seats),
         cost(run).short(),
-        format!("{} ago", ago(run)),
+        ago(run),
         question(run).to_owned(),
     ]
 }
