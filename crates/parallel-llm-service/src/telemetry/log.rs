@@ -84,9 +84,14 @@ impl Write for Writer {
     }
 }
 
-/// Starts the log at this level. Fails if it was started before.
+/// Starts the log at this level. Fails if it was started before, and then changes nothing: no file is opened, and the log that
+/// runs goes on.
 pub fn start(level: &str, path: Option<&Path>) -> Result<Log, Failure> {
     let broken = |what: String| Failure::new(Code::SettingsInvalid, what);
+    let is_second = || Failure::new(Code::Internal, "the log was started twice");
+    if tracing::dispatcher::has_been_set() {
+        return Err(is_second());
+    }
     // The level is for our own events; libraries log only warnings.
     let filter = EnvFilter::try_new(format!("warn,parallel_llm={level},parallel_llm_mcp={level},rmcp=off"))
         .map_err(|error| broken(format!("the log level `{level}` cannot be used: {error}")))?;
@@ -106,7 +111,7 @@ pub fn start(level: &str, path: Option<&Path>) -> Result<Log, Failure> {
         .with(filter)
         .with(writers.iter().map(layer).collect::<Vec<_>>())
         .try_init()
-        .map_err(|_| Failure::new(Code::Internal, "the log was started twice"))?;
+        .map_err(|_| is_second())?;
     if let Some(path) = path {
         tracing::info!("the log is also written to `{}`", path.display());
     }
@@ -264,6 +269,23 @@ impl Write for LogFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_start_is_refused_and_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["first.txt", "second.txt"].map(|name| folder.path().join(name));
+        let log = start("info", Some(&first)).unwrap();
+        assert_eq!(start("debug", Some(&second)).err().unwrap().message, "the log was started twice");
+        assert!(!second.exists());
+        tracing::info!(target: "parallel_llm", "still here");
+        tracing::debug!(target: "parallel_llm", "the level of the second start");
+        drop(log);
+        let lines = std::fs::read_to_string(&first).unwrap();
+        let texts: Vec<&str> =
+            lines.lines().filter_map(|line| line.split_once("INFO ")).map(|(_, text)| text).collect();
+        assert_eq!(texts, [&format!("the log is also written to `{}`", first.display()), "still here"]);
+        assert!(!lines.contains("DEBUG"), "{lines}");
+    }
 
     #[test]
     fn two_processes_with_one_file_take_no_line_of_each_other_away() {
