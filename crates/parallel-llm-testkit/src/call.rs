@@ -1,5 +1,6 @@
 //! One start of the program: its input and its output.
 
+use std::ffi::OsString;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +47,13 @@ impl Sandbox {
     }
 }
 
+/// Where a program built to measure coverage writes which lines it ran: all that it gets of the tests' own environment.
+#[expect(clippy::disallowed_methods, reason = "the tests' environment, not the program's")]
+fn coverage_profile() -> Option<(&'static str, OsString)> {
+    const VARIABLE: &str = "LLVM_PROFILE_FILE";
+    std::env::var_os(VARIABLE).map(|file| (VARIABLE, file))
+}
+
 impl<'a> Call<'a> {
     fn new<A: AsRef<str>>(sandbox: &'a Sandbox, arguments: impl IntoIterator<Item = A>) -> Self {
         let mut command = Command::new(sandbox.binary());
@@ -56,6 +64,7 @@ impl<'a> Call<'a> {
             .env("PATH", PATH)
             .env("OPENROUTER_BASE_URL", sandbox.simulator().base_url())
             .env("OPENROUTER_API_KEY", sandbox.simulator().api_key())
+            .envs(coverage_profile())
             .current_dir(sandbox.home())
             .kill_on_drop(true);
         Self { sandbox, command, stdin: None, listens: false, closes_stdout: false, ignores_stdout: false }
