@@ -147,7 +147,8 @@ fn judge(scope: &Scope, files: &[File], page: &Path) -> Result<Verdict, Failure>
         let own = files.iter().filter(|file| file.path.starts_with(folder));
         let lines: Vec<bool> = own.flat_map(|file| file.lines.values().copied()).collect();
         let percent = percent(lines.iter().copied());
-        say::note(&format!("{name}: {percent:.1} % of {} lines", lines.len()));
+        let bound = if is_bound { format!("; at least {PERCENT_MIN} %") } else { String::new() };
+        say::note(&format!("{name}: {percent:.1} % of {} lines{bound}", lines.len()));
         if is_bound && (lines.is_empty() || percent < PERCENT_MIN) {
             low.push(format!("{name} has {percent:.1} %"));
         }
