@@ -4,6 +4,7 @@ pub mod injection;
 pub(crate) mod json;
 pub mod json_pointer;
 pub mod links;
+pub mod maths;
 pub mod safe;
 pub(crate) mod shingles;
 pub mod short_answer;

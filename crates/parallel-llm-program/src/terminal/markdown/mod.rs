@@ -3,13 +3,16 @@
 //! The text must be sanitized already ([`parallel_llm_engine::text::safe::for_terminal`]). No line is wider than
 //! requested, except lines of code, which stay whole so that they can be copied.
 
+mod events;
 mod inline;
 mod table;
 
 use anstyle::Style;
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use parallel_llm_engine::text::maths::Shielded;
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
 
 use super::line::{Line, Span, wrap};
+use events::Events;
 use inline::Inline;
 use table::Table;
 
@@ -25,7 +28,8 @@ const RULE_MAX: usize = 72;
 /// The text as lines of at most this width.
 pub fn lines(text: &str, columns: usize) -> Vec<Line> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut renderer = Renderer { events: Parser::new_ext(text, options), depth: 0 };
+    let shielded = Shielded::new(text);
+    let mut renderer = Renderer { events: Events::of(&shielded, options), depth: 0 };
     renderer.blocks(columns.max(WIDTH_MIN)).lines
 }
 
@@ -55,7 +59,7 @@ impl Blocks {
 }
 
 struct Renderer<'t> {
-    events: Parser<'t>,
+    events: Events<'t>,
     depth: usize,
 }
 
@@ -240,6 +244,25 @@ mod tests {
 
     Done.
     ");
+    }
+
+    #[test]
+    fn maths_is_shown_as_it_is_written() {
+        let text = "So \\(a_1\\,b_1\\) and $x*y*z^2$, or:\n\n\\[\na &= b \\\\\n- c\n\\]\n\n> $$\n> \\frac{a}{b}\n> $$\n\nIt costs $5 and \\$6.";
+        insta::assert_snapshot!(shown(text, 60), @r"
+        So \(a_1\,b_1\) and $x*y*z^2$, or:
+
+        \[
+        a &= b \\
+        - c
+        \]
+
+        │ $$
+        │ \frac{a}{b}
+        │ $$
+
+        It costs $5 and $6.
+        ");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Tables: each column as wide as its widest cell or as the terminal allows, with words wrapped.
 
 use anstyle::Style;
-use pulldown_cmark::{Alignment, Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, Event, Tag, TagEnd};
 
 use super::super::line::{Line, Span, wrap};
+use super::events::Events;
 use super::inline::Inline;
 use super::{DIM, WIDTH_MIN};
 
@@ -20,7 +21,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Reads to the end of the table.
-    pub(super) fn read(events: &mut Parser<'_>, alignments: Vec<Alignment>) -> Self {
+    pub(super) fn read(events: &mut Events<'_>, alignments: Vec<Alignment>) -> Self {
         let mut rows: Vec<Vec<Vec<Span>>> = Vec::new();
         let mut inline = Inline::default();
         for event in events.by_ref() {
