@@ -81,6 +81,7 @@ fn plan() -> RunPlan {
         seats: vec![seat(1, "~vendor/one"), bare],
         synthesizers: vec![seat(1, "vendor/three")],
         strategy: Strategy::Synthesize,
+        preset: None,
         flow: None,
         steps: Vec::new(),
         chosen_because: None,

@@ -61,7 +61,7 @@ pub use list::results::{
 pub use purge::Purged;
 pub use reading::SEAT_FACTS_MAX;
 pub use row::seat_fact::SeatFact;
-pub use runs::{NamedRuns, RunFilter, RunScope, RunSummary};
+pub use runs::{NamedRuns, PRESET_MARK, RunFilter, RunScope, RunSummary};
 pub use search::results::{HitSource, SearchHit, SearchResults};
 pub use spill::SpillState;
 pub use store::{Store, StoreConfig};

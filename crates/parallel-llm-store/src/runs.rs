@@ -53,6 +53,9 @@ pub enum NamedRuns {
     Several(Vec<RunSummary>),
 }
 
+/// What stands before the name of a preset or flow where runs are found by their models: no model begins so.
+pub const PRESET_MARK: char = '#';
+
 /// One line of the list of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
@@ -66,6 +69,8 @@ pub struct RunSummary {
     pub asked_by: Option<String>,
     /// The strategy's name.
     pub strategy: String,
+    /// The name of the preset or flow that filled up the question.
+    pub preset: Option<String>,
     /// The models of the seats, each once, as `-m` takes them; empty if an older version wrote the run.
     pub models: Vec<String>,
     /// The number of seats on the panel.

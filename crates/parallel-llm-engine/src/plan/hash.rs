@@ -29,6 +29,8 @@ pub(super) fn plan_hash(request: &RunRequest, terms: &Terms<'_>, choice: Strateg
         files,
         asked_by: _,
         idempotency_key: _,
+        // What it stands for counts, and not its name.
+        preset: _,
         lineage: _,
         fresh: _,
     } = request;

@@ -173,6 +173,9 @@ pub struct RunPlan {
     /// The calls the strategy may make besides the panel and the synthesizers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+    /// The preset or flow that filled up the request, by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// The stages of its flow; `None` for one panel. The strategy above is that of the last stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<PlannedFlow>,

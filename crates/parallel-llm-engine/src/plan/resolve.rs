@@ -63,6 +63,7 @@ impl RunPlan {
             strategy_options: options,
             chosen_because: chosen.why.map(str::to_owned),
             steps,
+            preset: request.preset,
             flow,
             timers,
             retries_max: defaults.retries_max,

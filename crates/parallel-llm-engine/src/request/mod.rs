@@ -69,6 +69,9 @@ pub struct RunRequest {
     /// The idempotency key: a question asked again with the same key returns the same run, whenever that is.
     #[serde(default)]
     pub idempotency_key: Option<String>,
+    /// The preset or flow whose values fill it up, by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// What its run passes on to the calls it makes.
     #[serde(default)]
     pub lineage: Lineage,

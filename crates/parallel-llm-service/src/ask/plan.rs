@@ -134,8 +134,14 @@ impl Planner {
             request.messages.insert(0, Message::text(Role::System, instructions));
         }
         match (flow, preset, &conversation) {
-            (Some(flow), ..) => flow.fill(&mut defaults),
-            (None, Some(name), _) => self.settings().named(&name)?.fill(&mut request, &mut defaults),
+            (Some(flow), ..) => {
+                flow.fill(&mut defaults);
+                request.preset = Some(flow.flow.name.clone());
+            }
+            (None, Some(name), _) => {
+                self.settings().named(&name)?.fill(&mut request, &mut defaults);
+                request.preset = Some(name);
+            }
             (None, None, Some(conversation)) => conversation.fill(&request, &mut defaults),
             (None, None, None) => {}
         }

@@ -58,6 +58,7 @@ fn unstored_line(run: &Run, age_ms: u64) -> RunLine {
         question_excerpt: None,
         asked_by: run.plan.asked_by.clone(),
         strategy: run.plan.strategy.name().to_owned(),
+        preset: run.plan.preset.clone(),
         models,
         seats: run.seats.len() as u64,
         answered: 0,

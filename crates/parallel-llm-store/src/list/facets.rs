@@ -6,7 +6,7 @@ use parallel_llm_engine::RunId;
 
 use super::results::{FacetCount, FacetFilter, Facets};
 use crate::day::Day;
-use crate::runs::RunSummary;
+use crate::runs::{PRESET_MARK, RunSummary};
 
 /// For each property, whether a run passes its filter.
 struct Passes {
@@ -20,7 +20,7 @@ impl FacetFilter {
     fn passes(&self, run: &RunSummary) -> Passes {
         Passes {
             status: self.status.is_none_or(|status| run.status == status),
-            model: self.model.as_ref().is_none_or(|model| run.models.contains(model)),
+            model: self.model.as_ref().is_none_or(|model| of_run(run).any(|of_run| of_run == *model)),
             strategy: self.strategy.as_ref().is_none_or(|strategy| run.strategy == *strategy),
             day: self.day.is_none_or(|day| day_of(run.run_id) == Some(day)),
         }
@@ -31,6 +31,12 @@ impl FacetFilter {
         let Passes { status, model, strategy, day } = self.passes(run);
         status && model && strategy && day
     }
+}
+
+/// The models of a run, and its preset or flow behind its mark.
+fn of_run(run: &RunSummary) -> impl Iterator<Item = String> {
+    let preset = run.preset.iter().map(|preset| format!("{PRESET_MARK}{preset}"));
+    run.models.iter().cloned().chain(preset)
 }
 
 /// The day on which a run began, which its id says.
@@ -51,9 +57,9 @@ impl Facets {
             add(&mut self.statuses, run.status.as_str());
         }
         if status && strategy && day {
-            let models: BTreeSet<&String> = run.models.iter().collect();
+            let models: BTreeSet<String> = of_run(run).collect();
             for model in models {
-                add(&mut self.models, model);
+                add(&mut self.models, &model);
             }
         }
         if status && model && day {
@@ -66,6 +72,17 @@ impl Facets {
         {
             add(&mut self.days, &day.to_string());
         }
+    }
+
+    /// Takes what is found by model apart: the presets and flows, without their mark, and the models.
+    pub fn split_presets(&mut self) -> (Vec<FacetCount>, Vec<FacetCount>) {
+        let counts = std::mem::take(&mut self.models);
+        let (mut presets, models): (Vec<_>, _) =
+            counts.into_iter().partition(|count| count.value.starts_with(PRESET_MARK));
+        for preset in &mut presets {
+            preset.value.remove(0);
+        }
+        (presets, models)
     }
 
     /// Sorts the values: frequent ones first, and the newest days.

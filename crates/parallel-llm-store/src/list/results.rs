@@ -34,7 +34,8 @@ impl Default for RunsQuery {
 pub struct FacetFilter {
     /// Only runs with this status.
     pub status: Option<RunStatus>,
-    /// Only runs with a seat of this model, as `-m` takes it.
+    /// Only runs with a seat of this model, as `-m` takes it; behind [`PRESET_MARK`](crate::PRESET_MARK), only those of this preset or
+    /// flow.
     pub model: Option<String>,
     /// Only runs with the strategy of this name.
     pub strategy: Option<String>,
@@ -138,7 +139,7 @@ pub struct SeatBar {
 pub struct Facets {
     /// By status, the most frequent first.
     pub statuses: Vec<FacetCount>,
-    /// By model, the most frequent first; a run counts once for each of its models. At most [`Facets::MODELS_MAX`].
+    /// By model, and by preset or flow behind its mark, the most frequent first; a run counts once for each of its models. At most [`Facets::MODELS_MAX`].
     pub models: Vec<FacetCount>,
     /// By strategy, the most frequent first.
     pub strategies: Vec<FacetCount>,

@@ -11,7 +11,7 @@ use super::checksum::Checksum;
 use super::ownership::Ownership;
 use super::{count, integer};
 use crate::error;
-use crate::runs::RunSummary;
+use crate::runs::{PRESET_MARK, RunSummary};
 
 /// The columns that follow from the run's plan and events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,8 @@ pub(crate) struct RunRow {
     pub(crate) closed_at_ms: Option<i64>,
     pub(crate) asked_by: Option<String>,
     pub(crate) last_seq: i64,
-    /// The models of its seats, each once, as JSON; `None` if an older version wrote the row.
+    /// The models of its seats, each once, and behind [`PRESET_MARK`] its preset or flow, as JSON; `None` if an older version
+    /// wrote the row.
     pub(crate) models: Option<String>,
 }
 
@@ -115,7 +116,7 @@ impl RunRow {
         let seats = integer(run.seats.len() as u64);
         // Seats are added, but never change their models.
         if self.models.is_none() || self.seats != seats {
-            self.models = Some(models_json(run.seats.iter().map(|view| &view.model)));
+            self.models = Some(models_json(run.seats.iter().map(|view| &view.model), &run.plan));
         }
         self.seats = seats;
         self.answered = integer(run.answered() as u64);
@@ -143,7 +144,7 @@ impl RunRow {
         if self.models.is_some() { sum.text(self.models.as_deref()) } else { sum }
     }
 
-    /// The models of its seats; empty if they are unknown.
+    /// The models of its seats, and behind its mark the preset; empty if they are unknown.
     pub(crate) fn models(&self) -> Vec<String> {
         let models = self.models.as_deref().map(serde_json::from_str);
         models.and_then(Result::ok).unwrap_or_default()
@@ -158,7 +159,10 @@ impl StoredRow {
 
     /// The public form of the line.
     pub(crate) fn summary(self, cost_lacks_calls: bool) -> Result<RunSummary, Failure> {
-        let (is_damaged, models) = (!self.is_sound(), self.row.models());
+        let is_damaged = !self.is_sound();
+        let (presets, models): (Vec<String>, _) =
+            self.row.models().into_iter().partition(|name| name.starts_with(PRESET_MARK));
+        let preset = presets.first().map(|preset| preset[PRESET_MARK.len_utf8()..].to_owned());
         let row = self.row;
         let unreadable = |cause: &dyn std::fmt::Display| error::unreadable("a run", cause);
         Ok(RunSummary {
@@ -167,6 +171,7 @@ impl StoredRow {
             question_excerpt: row.question_excerpt,
             asked_by: row.asked_by,
             strategy: row.strategy,
+            preset,
             models,
             seats: count(row.seats),
             answered: count(row.answered),
@@ -206,8 +211,10 @@ pub(crate) fn model_names<'a>(models: impl Iterator<Item = &'a ModelRef>) -> Vec
 }
 
 /// The names of these models, each once, as JSON.
-pub(crate) fn models_json<'a>(models: impl Iterator<Item = &'a ModelRef>) -> String {
-    serde_json::to_string(&model_names(models)).expect("names are plain data")
+pub(crate) fn models_json<'a>(models: impl Iterator<Item = &'a ModelRef>, plan: &RunPlan) -> String {
+    let mut names = model_names(models);
+    names.extend(plan.preset.as_ref().map(|preset| format!("{PRESET_MARK}{preset}")));
+    serde_json::to_string(&names).expect("names are plain data")
 }
 
 /// The checksum of a run's plan.

@@ -34,7 +34,7 @@ fn add_models(reader: &Reader<'_>, stored: &mut StoredRow) -> Result<(), Databas
     let Some(plan_json) = reader.plan_json(&stored.row.run_id)? else { return Ok(()) };
     // An unreadable plan names no models; opening the run shows the damage.
     let Ok(plan) = serde_json::from_str::<RunPlan>(&plan_json) else { return Ok(()) };
-    stored.row.models = Some(models_json(plan.seats.iter().map(|seat| &seat.model)));
+    stored.row.models = Some(models_json(plan.seats.iter().map(|seat| &seat.model), &plan));
     stored.checksum = stored.checksum.map(|_| stored.row.checksum().finish());
     Ok(())
 }

@@ -167,6 +167,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         strategy: serde_json::from_value("synthesize".into()).unwrap(),
         strategy_options: StrategyOptions::default(),
         steps: Vec::new(),
+        preset: None,
         flow: None,
         chosen_because: None,
         timers: Timers::default(),
