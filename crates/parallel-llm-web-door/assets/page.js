@@ -1,5 +1,5 @@
 // What a page does beyond being read: it follows a run, scrolls answers together, copies texts and sends forms in place.
-// HTML comes from this server only, where model text was made harmless; text in progress is only ever text.
+// HTML comes from this server only, where model text was made harmless, finished or in progress.
 
 const policy = window.trustedTypes?.createPolicy('page', { createHTML: html => html }) ?? { createHTML: html => html };
 const find = (selector, within = document) => within.querySelector(selector);
@@ -22,7 +22,7 @@ function announce(text) {
 // --- A run in progress ---
 
 class Live {
-  #run; #seq; #source; #wait = 500; #pieces = new Map(); #sections = new Map(); #frame = 0; #isOver = false;
+  #run; #seq; #source; #wait = 500; #pieces = []; #sections = new Map(); #frame = 0; #isOver = false;
 
   constructor(run) {
     this.#run = run.dataset.run;
@@ -32,7 +32,7 @@ class Live {
   }
 
   #connect() {
-    const at = all('.writing[data-bytes]').map(text => `${text.id.replace(/-text$/, '')}:${text.dataset.bytes}`);
+    const at = all('.writing[data-bytes]').map(({ id, dataset }) => [id.replace(/-text$/, ''), dataset.at, dataset.bytes, dataset.finished, dataset.chain].join(':'));
     this.#source = new EventSource(`/runs/${this.#run}/live?seq=${this.#seq}&at=${at.join(',')}`);
     this.#source.addEventListener('open', () => { this.#wait = 500; });
     this.#source.addEventListener('sections', message => this.#take(JSON.parse(message.data)));
@@ -51,8 +51,8 @@ class Live {
     this.#seq = seq;
     for (const [id, html] of Object.entries(sections)) {
       this.#sections.set(id, html);
-      // A section holds its texts so far, with the pieces that came before it.
-      for (const slot of this.#pieces.keys()) if (html.includes(`id="${slot}-text"`)) this.#pieces.delete(slot);
+      // Pieces of a text that came before a section with it are older than it.
+      if (html.includes('-text"')) this.#pieces = this.#pieces.filter(({ slot }) => !html.includes(`id="${slot}-text"`));
     }
     if (words) announce(words);
     if (!live) {
@@ -63,15 +63,7 @@ class Live {
   }
 
   #write(pieces) {
-    for (const { slot, offset, end, text } of pieces) {
-      const known = this.#pieces.get(slot);
-      if (known && known.end === offset) {
-        known.text += text;
-        known.end = end;
-      } else {
-        this.#pieces.set(slot, { offset, end, text });
-      }
-    }
+    this.#pieces.push(...pieces);
     this.#draw();
   }
 
@@ -82,23 +74,11 @@ class Live {
       if (find('.run :is(button, summary):active')) return this.#draw();
       for (const [id, html] of this.#sections) replace(id, html);
       this.#sections.clear();
-      for (const [slot, piece] of this.#pieces) this.#append(slot, piece);
-      this.#pieces.clear();
+      for (const piece of this.#pieces) Text.of(piece.slot)?.take(piece);
+      this.#pieces = [];
+      Text.follow();
       if (this.#isOver) find('.run').removeAttribute('data-live');
     });
-  }
-
-  #append(slot, { offset, end, text }) {
-    const element = document.getElementById(`${slot}-text`);
-    if (!element?.dataset.bytes) return;
-    const known = Number(element.dataset.bytes);
-    if (offset === 0 && known !== 0) element.textContent = '';
-    else if (offset !== known) return;
-    const box = element.closest('.card-body');
-    const follows = box && box.scrollTop + box.clientHeight >= box.scrollHeight - 40;
-    element.append(text);
-    element.dataset.bytes = end;
-    if (follows) box.scrollTop = box.scrollHeight;
   }
 
   #tick() {
@@ -109,6 +89,58 @@ class Live {
       clock.textContent = seconds < 100 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
     }
   }
+}
+
+// A text on its way: blocks that are finished, and behind them open ones, which change with each piece.
+class Text {
+  static #texts = new WeakMap(); static #grown = new Set();
+  #element; #open = [];
+
+  static of(slot) {
+    const element = document.getElementById(`${slot}-text`);
+    if (!element?.dataset.bytes) return null;
+    if (!Text.#texts.has(element)) Text.#texts.set(element, new Text(element));
+    return Text.#texts.get(element);
+  }
+
+  constructor(element) {
+    this.#element = element;
+  }
+
+  take({ keep, from, html, finished, at, bytes, chain, is_anew: isAnew, is_whole: isWhole }) {
+    const element = this.#element;
+    if (isAnew) [element.dataset.finished, element.dataset.chain, this.#open] = [0, 0, []];
+    const before = Number(element.dataset.finished);
+    const blocks = html.map((block, index) => (index ? block : (this.#open[keep] ?? '').slice(0, from) + block));
+    this.#open.splice(keep, Infinity, ...blocks);
+    while (element.children.length > before + keep) element.lastElementChild.remove();
+    element.append(...blocks.map(parsed));
+    this.#open.splice(0, finished);
+    Object.assign(element.dataset, { at, bytes, finished: before + finished });
+    if (chain) element.dataset.chain = chain;
+    const box = element.closest('.card-body');
+    if (box) Text.#grown.add(box);
+    if (!isWhole) return;
+    element.classList.remove('writing');
+    for (const name of ['at', 'bytes', 'finished', 'chain']) delete element.dataset[name];
+  }
+
+  // A column shows its newest words unless its reader has left the end. One out of sight waits: to be measured it would be laid out.
+  static follow() {
+    for (const box of Text.#grown) {
+      if (!box.checkVisibility({ contentVisibilityAuto: true })) continue;
+      if (!box.hasAttribute('data-left')) box.scrollTop = box.scrollHeight;
+      Text.#grown.delete(box);
+    }
+  }
+}
+
+// Whoever scrolls up reads; whoever scrolls to the end follows again.
+function watchEnds(strip) {
+  strip.addEventListener('scroll', ({ target: box }) => {
+    if (box === strip) Text.follow();
+    else box.toggleAttribute('data-left', box.scrollTop + box.clientHeight < box.scrollHeight - 40);
+  }, true);
 }
 
 // Replaces a section; what is open, focused or typed in it stays so.
@@ -123,7 +155,7 @@ function replace(id, html) {
   }
   for (const field of all('input[name]:not([type=hidden]), select[name]', old)) {
     const twin = same(field, fresh);
-    if (twin) twin.value = field.value;
+    if (twin && field.value) twin.value = field.value;
   }
   reveal(fresh);
   if (active && replaceAround(active, old, fresh)) return;
@@ -175,8 +207,7 @@ function syncScroll(strip, toggle) {
 // --- Copying ---
 
 async function copy(button) {
-  const source = button.dataset.copy ? document.getElementById(button.dataset.copy).value
-    : await (await fetch(button.dataset.copyUrl)).text();
+  const source = await (await fetch(button.dataset.copyUrl)).text();
   await navigator.clipboard.writeText(source);
   announce('Copied.');
   const label = button.textContent;
@@ -207,7 +238,7 @@ document.addEventListener('submit', event => {
 });
 
 document.addEventListener('click', event => {
-  const button = event.target.closest?.('[data-copy], [data-copy-url]');
+  const button = event.target.closest?.('[data-copy-url]');
   if (button) copy(button);
 });
 
@@ -284,6 +315,9 @@ find('#use-link')?.requestSubmit();
 reveal(document);
 if (find('#ask')) new Ask(find('#ask'));
 const run = find('.run[data-live]');
-if (run) new Live(run);
+if (run) {
+  watchEnds(find('.strip'));
+  new Live(run);
+}
 const toggle = find('#sync-scroll');
 if (toggle) syncScroll(find('.strip'), toggle);

@@ -7,11 +7,14 @@ use parallel_llm_service::report::{AnalysisReport, ClaimReport, Report};
 
 use super::seat;
 use super::shown::{SeatMark, Shown, element};
+use super::written::{WritingView, Written};
 use crate::respond::rendered;
 use crate::text::markdown::{self, Block};
 
 /// The level of the section's own heading.
-const HEADING: usize = 2;
+pub(super) const HEADING: usize = 2;
+/// A text of more bytes scrolls in a box of its own, so that the rest of the page stays within reach: six screens.
+const OPEN_BYTES_MAX: usize = 32 * 1024;
 
 #[derive(Template)]
 #[template(path = "run/answer.html")]
@@ -21,11 +24,11 @@ struct Answer {
     how: Option<String>,
     is_busy: bool,
     has_text: bool,
+    is_long: bool,
     parts: Vec<Part>,
     has_any_marks: bool,
-    source: String,
     cut_note: Option<String>,
-    draft: Option<Draft>,
+    writing: Option<WritingView>,
     waiting: String,
 }
 
@@ -37,13 +40,6 @@ struct Part {
     disputed_by: Vec<SeatMark>,
 }
 
-/// A text on its way.
-struct Draft {
-    slot: String,
-    bytes: usize,
-    text: String,
-}
-
 /// The section.
 pub(super) fn section(shown: Shown<'_>) -> String {
     let Shown { run, report, .. } = shown;
@@ -52,21 +48,22 @@ pub(super) fn section(shown: Shown<'_>) -> String {
     let (bounded, is_cut) = markdown::bounded(text);
     let parts = if bounded.is_empty() { Vec::new() } else { parts(shown, bounded) };
     let draft = run.called().filter(|view| writes_answer(view) && !view.partial.is_empty()).last();
+    let writing = |view: &SeatView| {
+        // A page that follows the run gets the text in pieces.
+        let text = if shown.is_followed { "" } else { &*view.partial };
+        Written::view(format!("{}-text", element(view.slot)), text, HEADING)
+    };
     rendered(&Answer {
         id: shown.id(),
         title: if is_busy && text.is_empty() { "The answer is being made" } else { "Answer" },
         how: how(report),
         is_busy,
         has_text: !text.is_empty(),
+        is_long: text.len() > OPEN_BYTES_MAX,
         has_any_marks: parts.iter().any(|part| part.has_marks),
         parts,
-        source: seat::seen(bounded),
         cut_note: is_cut.then(|| seat::cut_note(text.len() as u64)),
-        draft: draft.filter(|_| is_busy).map(|view| Draft {
-            slot: element(view.slot),
-            bytes: view.partial.len(),
-            text: seat::seen(&view.partial),
-        }),
+        writing: draft.filter(|_| is_busy).map(writing),
         waiting: waiting(shown),
     })
 }
@@ -98,8 +95,8 @@ fn waiting(shown: Shown<'_>) -> String {
     match (shown.is_live(), awaited) {
         (false, _) => "There is no answer.".to_owned(),
         (true, 0) => "The answers are there; the final text comes next.".to_owned(),
-        (true, 1) => "One call is awaited. It appears below as it comes.".to_owned(),
-        (true, calls) => format!("{calls} calls are awaited. They appear below as they come."),
+        (true, 1) => "One call is awaited. The answer appears here as it comes.".to_owned(),
+        (true, calls) => format!("{calls} calls are awaited. The answer appears here as it comes."),
     }
 }
 

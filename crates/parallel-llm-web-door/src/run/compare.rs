@@ -103,7 +103,15 @@ pub(crate) async fn json(visit: Visit, Path(run): Path<String>, Query(choice): Q
 fn compared(visit: &Visit, viewed: &Viewed, choice: &Choice) -> Result<Compared, Failure> {
     let run = viewed.handle.snapshot();
     let report = worded(visit, viewed.handle.report());
-    let shown = Shown { run: &run, report: &report, events: &[], visit, can_steer: false, age_ms: 0 };
+    let shown = Shown {
+        run: &run,
+        report: &report,
+        events: &[],
+        visit,
+        can_steer: false,
+        age_ms: 0,
+        is_followed: false,
+    };
     let chosen = |name: &str| {
         let found = shown.texts().into_iter().find(|text| text.name == name);
         let missing = || {

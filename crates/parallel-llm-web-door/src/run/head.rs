@@ -1,11 +1,13 @@
 //! The head of the page: the question, how far the run is, and how to steer it; and what went wrong.
 
 use askama::Template;
+use parallel_llm_engine::plan::flow::{Stage, StageNumber};
+use parallel_llm_engine::run::Run;
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_engine::value::invisible;
 use parallel_llm_service::report::{ErrorReport, Report};
 
-use super::shown::{Shown, StatusMark, TextName};
+use super::shown::{SeatMark, Shown, StatusMark, TextName};
 use crate::respond::rendered;
 use crate::text::figures;
 
@@ -26,12 +28,26 @@ struct Head {
     elapsed: String,
     clock_ms: Option<u64>,
     cost: String,
-    strategy: String,
+    /// The preset or flow, and the strategy unless each stage has its own.
+    named: Option<(&'static str, String)>,
+    strategy: Option<String>,
+    stages: Vec<StageLine>,
     is_running: bool,
+    /// Whether the page was loaded while the run went on, so that its answer stands below the others.
+    is_followed: bool,
     can_steer: bool,
     /// Why the visitor can only watch.
     watching: &'static str,
     form_token: String,
+}
+
+/// A stage of a flow: who answers in it or what it reads, how that becomes one text, and how far it is.
+struct StageLine {
+    name: String,
+    seats: Vec<SeatMark>,
+    reads: String,
+    strategy: &'static str,
+    state: String,
 }
 
 #[derive(Template)]
@@ -79,8 +95,11 @@ pub(super) fn head(shown: Shown<'_>) -> String {
         elapsed: figures::duration(elapsed_ms),
         clock_ms: is_running.then_some(elapsed_ms),
         cost: report.cost_described(),
-        strategy: report.strategy.clone(),
+        named: named(run),
+        strategy: run.stages.is_empty().then(|| report.strategy.clone()),
+        stages: stages(shown),
         is_running,
+        is_followed: shown.is_followed,
         can_steer: shown.can_steer,
         watching: if shown.visit.may_ask() {
             "Another process runs this; it is steered there. What it writes appears here within a second."
@@ -89,6 +108,43 @@ pub(super) fn head(shown: Shown<'_>) -> String {
         },
         form_token: shown.visit.form_token(),
     })
+}
+
+/// What the run was asked by, and its name.
+fn named(run: &Run) -> Option<(&'static str, String)> {
+    let flow = run.plan.flow.as_ref().map(|flow| ("flow", &flow.name));
+    let (kind, name) = flow.or_else(|| Some(("preset", run.plan.preset.as_ref()?)))?;
+    Some((kind, invisible::seen(name).into_owned()))
+}
+
+/// The stages of the run's flow, in their order.
+fn stages(shown: Shown<'_>) -> Vec<StageLine> {
+    let run = shown.run;
+    let Some(flow) = &run.plan.flow else { return Vec::new() };
+    let names = |stages: &[StageNumber]| {
+        stages.iter().map(|stage| run.stage_name(*stage)).collect::<Vec<_>>().join(" and ")
+    };
+    let line = |(number, stage): (StageNumber, &Stage)| {
+        let decided_ms = if number == flow.last() {
+            run.decided_ms
+        } else {
+            run.stages.get(number.index()).and_then(|view| view.decided_ms)
+        };
+        let seats: Vec<u8> = stage.seats.iter().map(|seat| seat.0).collect();
+        let state = match decided_ms {
+            Some(ms) => format!("done after {}", figures::duration(ms)),
+            None if shown.is_live() => "not done yet".to_owned(),
+            None => "never done".to_owned(),
+        };
+        StageLine {
+            name: invisible::seen(&stage.name).into_owned(),
+            seats: shown.marks(&seats),
+            reads: names(&stage.from),
+            strategy: stage.strategy.name(),
+            state,
+        }
+    };
+    flow.numbered().map(line).collect()
 }
 
 /// The form that compares two texts.

@@ -1,10 +1,10 @@
 //! The live page: the sections that have changed and the text that has come, as server-sent events.
 //!
 //! Sections are numbered by the `seq` of the newest event in them. A page says what it has when it connects, and gets the rest:
-//! a reload or a lost connection loses nothing. Whatever comes within [`TICK`] is sent at once, so that a browser draws at most
-//! ten times a second for any number of seats.
+//! a reload or a lost connection loses nothing. Whatever comes within a tick is sent at once, and the more seats write, the longer
+//! it is, so that a browser has time to draw. Bytes are for texts: what is long and changes with each event is sent again only as
+//! often as the texts pay for it.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -13,27 +13,32 @@ use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
 use parallel_llm_engine::call::hub::{Update, Watch};
-use parallel_llm_engine::run::{Run, SeatStatus, SeatView};
-use parallel_llm_engine::{CallerSlot, RunStatus};
+use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::{Event, RunStatus};
 use parallel_llm_http::Policy;
 use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use super::seat::seen;
+use super::page_copy::{self, PageCopy};
 use super::sections::{self, Sections};
 use super::shown::{Shown, element};
 use super::viewed::{Viewed, worded};
+use super::written::TextPiece;
 use crate::visit::Visit;
 
 /// The pause between two messages: ten a second are smooth to the eye.
 const TICK: Duration = Duration::from_millis(100);
+/// How much longer it is for each seat that writes: nobody reads sixty-four at once, but a browser draws them.
+const TICK_PER_TEXT: Duration = Duration::from_millis(6);
+/// The bytes that a text has more before they are sent, for each text that is written: a piece costs eighty bytes by itself.
+const PIECE_BYTES_PER_TEXT: usize = 4;
+/// How long fewer bytes wait.
+const PIECE_WAIT: Duration = Duration::from_secs(2);
 /// The pause between comments that keep proxies from closing a silent stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// The longest stream. The page connects again and loses nothing, and a session that was ended, or a token that was revoked, gets
 /// no further.
 const STREAM_MAX: Duration = Duration::from_secs(60);
-/// The most positions a page may name: more than a run has calls.
-const POSITIONS_MAX: usize = 256;
 
 /// What a page has already.
 #[derive(Deserialize)]
@@ -41,7 +46,8 @@ pub(crate) struct Position {
     /// The newest event in its sections.
     #[serde(default)]
     seq: u64,
-    /// The bytes of each text in progress, as `seat-1:1234,seat-2:0`.
+    /// Each text in progress: where its open blocks begin, its bytes, its finished blocks and their hash, as
+    /// `seat-1:1234:1300:2:9f0c,seat-2:0:0:0:0`.
     #[serde(default)]
     at: String,
 }
@@ -58,17 +64,6 @@ struct Changed {
     /// What to say to those who do not see the page; left out if there is nothing new to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     announce: Option<String>,
-}
-
-/// A piece of a text in progress.
-#[derive(Debug, PartialEq, Serialize)]
-struct TextPiece {
-    slot: String,
-    /// The byte of the text at which it begins; at 0 the page begins anew.
-    offset: usize,
-    /// The byte behind it.
-    end: usize,
-    text: String,
 }
 
 /// Streams a run to a page.
@@ -94,12 +89,9 @@ struct Follower {
     visit: Visit,
     viewed: Viewed,
     watch: Watch,
-    /// The sections as the page has them, by hash.
-    sent: BTreeMap<String, blake3::Hash>,
-    /// The seats whose final text the page has, with their status.
-    ended: BTreeMap<String, SeatStatus>,
-    /// The bytes of each text in progress that the page has.
-    at: BTreeMap<String, usize>,
+    copy: PageCopy,
+    /// When a few bytes of text that wait are sent.
+    flush: Option<Instant>,
     /// Messages to send before the next wait.
     ready: Vec<Message>,
     announced: Announced,
@@ -126,20 +118,28 @@ impl Follower {
     fn new(visit: Visit, mut viewed: Viewed, position: &Position) -> Self {
         let (run, watch) = viewed.handle.watch();
         let known = |view: &SeatView| view.status.is_final().then(|| (element(view.slot), view.status));
-        let at = positions(&position.at);
+        let positions = page_copy::positions(&position.at);
+        let is_at = |view: &SeatView| positions.get(&element(view.slot));
         // First words change the state of their seat without an event.
-        let has_begun = |view: &SeatView| !view.partial.is_empty() && at.get(&element(view.slot)) == Some(&0);
+        let has_begun =
+            |view: &SeatView| !view.partial.is_empty() && is_at(view).is_some_and(|at| at.bytes == 0);
         let is_current = run.seq == position.seq && !run.seats.iter().any(has_begun);
         // Events between the reading of the store and the watch come with it.
         viewed.events.retain(|recorded| recorded.seq <= run.seq);
+        // A text that the page has, and not in progress, has ended there, unless the run was opened again.
+        let is_new = |event: &Event| matches!(event, Event::Reopened { .. });
+        let is_reopened =
+            viewed.events.iter().any(|recorded| recorded.seq > position.seq && is_new(&recorded.event));
+        let has_texts = position.seq > 0 && !is_reopened;
+        let ended =
+            run.seats.iter().filter(|view| has_texts && is_at(view).is_none()).filter_map(known).collect();
         let mut follower = Self {
-            ended: run.seats.iter().filter_map(known).filter(|_| is_current).collect(),
             announced: Announced::of(&run),
             visit,
             viewed,
             watch,
-            sent: BTreeMap::new(),
-            at,
+            copy: PageCopy::new(positions, ended),
+            flush: None,
             ready: Vec::new(),
             is_over: false,
             next_tick: Instant::now(),
@@ -163,13 +163,19 @@ impl Follower {
 
     /// Waits for news, collects what comes with it, and makes messages of it.
     async fn wait(&mut self) {
-        let first = self.watch.next().await;
-        sleep_until(self.next_tick).await;
-        self.next_tick = Instant::now() + TICK;
         let mut news = News::default();
-        self.take(first, &mut news);
-        // What is there already is taken without waiting for more.
-        while let Ok(update) = timeout_at(Instant::now(), self.watch.next()).await {
+        match self.flush {
+            Some(flush) => match timeout_at(flush, self.watch.next()).await {
+                Ok(update) => self.take(update, &mut news),
+                Err(_) => news.has_text = true,
+            },
+            None => {
+                let update = self.watch.next().await;
+                self.take(update, &mut news);
+            }
+        }
+        // Updates are taken as they come: a watch that is not read falls behind.
+        while let Ok(update) = timeout_at(self.next_tick, self.watch.next()).await {
             self.take(update, &mut news);
         }
         if news.has_text {
@@ -191,8 +197,8 @@ impl Follower {
             Update::Text { slot, .. } => {
                 news.has_text = true;
                 // The first words turn "thinking" into "writing", and a first draft has no element yet.
-                // A page names a text that has not begun as one of 0 bytes.
-                news.has_facts |= self.at.get(&element(slot)).is_none_or(|bytes| *bytes == 0);
+                let slot = element(slot);
+                news.has_facts |= self.copy.text_bytes_of(&slot) == 0;
             }
             Update::Snapshot(_) => *news = News { has_facts: true, has_text: true },
         }
@@ -208,18 +214,20 @@ impl Follower {
             visit: &self.visit,
             can_steer: self.viewed.can_steer,
             age_ms: self.viewed.handle.age_ms(),
+            is_followed: true,
         };
         let is_live = shown.is_live();
-        let mut sections = sections::facts(shown);
-        let texts = sections::ended_texts(shown, &self.ended);
-        sections.retain(|id, html| {
-            let hash = blake3::hash(html.as_bytes());
-            self.sent.insert(id.clone(), hash) != Some(hash)
-        });
-        sections.extend(texts);
-        let ended = run.seats.iter().filter(|view| view.status.is_final());
-        self.ended = ended.map(|view| (element(view.slot), view.status)).collect();
         let announced = Announced::of(run);
+        let is_turn = announced.is_decided != self.announced.is_decided || !is_live;
+        let mut sections = sections::facts(shown);
+        if is_current && is_live {
+            self.copy.know(&sections);
+            sections.clear();
+        }
+        sections.retain(|id, html| self.copy.is_due(id, html, is_turn));
+        // Before the sections: the last ones end the stream.
+        let rests = self.copy.end_texts(shown, &mut sections);
+        self.send_pieces(rests);
         let announce = (announced != self.announced).then(|| announced.described(run));
         self.announced = announced;
         self.is_over = !is_live;
@@ -227,46 +235,44 @@ impl Follower {
             let changed = Changed { seq: run.seq, sections, live: is_live, announce };
             self.ready.push(message("sections", &changed).id(run.seq.to_string()));
         }
-        // The draft in the section that was just sent holds the whole text so far.
-        for view in run.called().filter(|view| matches!(view.slot, CallerSlot::Synthesizer(_))) {
-            self.at.insert(element(view.slot), view.partial.len());
-        }
         self.send_texts();
     }
 
-    /// Sends what has been written since the last time.
+    /// Sends what has been written since the last time, unless it is little and has not waited.
     fn send_texts(&mut self) {
-        let at = &mut self.at;
-        let pieces: Vec<TextPiece> = self.viewed.handle.with_run(|run| {
-            let writing = run.seats.iter().chain(&run.synthesizers).filter(|view| !view.status.is_final());
-            writing.filter_map(|view| piece(view, at)).collect()
-        });
+        let now = Instant::now();
+        let is_late = self.flush.is_some_and(|flush| flush <= now);
+        let run = self.viewed.handle.snapshot();
+        let writing: Vec<&SeatView> =
+            run.seats.iter().chain(&run.synthesizers).filter(|view| is_written(view)).collect();
+        let count = writing.len();
+        let mut pieces = Vec::new();
+        let mut is_waiting = false;
+        for view in writing {
+            let written = self.copy.written(view, &view.partial);
+            let more = view.partial.len().saturating_sub(written.bytes());
+            if (1..count * PIECE_BYTES_PER_TEXT).contains(&more) && written.bytes() > 0 && !is_late {
+                is_waiting = true;
+                continue;
+            }
+            pieces.extend(written.advance(&view.partial).map(|piece| piece.of(element(view.slot))));
+        }
+        self.flush = is_waiting.then(|| self.flush.filter(|_| !is_late).unwrap_or(now + PIECE_WAIT));
+        self.next_tick = now + TICK + TICK_PER_TEXT * u32::try_from(count).unwrap_or(u32::MAX);
+        self.send_pieces(pieces);
+    }
+
+    fn send_pieces(&mut self, pieces: Vec<TextPiece>) {
         if !pieces.is_empty() {
+            self.copy.count(&pieces);
             self.ready.push(message("texts", &pieces));
         }
     }
 }
 
-/// The piece of a text that a page lacks, if any.
-fn piece(view: &SeatView, at: &mut BTreeMap<String, usize>) -> Option<TextPiece> {
-    let slot = element(view.slot);
-    let known = at.get(&slot).copied().unwrap_or_default();
-    let end = view.partial.len();
-    if known == end {
-        return None;
-    }
-    // A text shorter than before is that of another try.
-    let (offset, text) = view.partial.get(known..).map_or((0, view.partial.as_str()), |rest| (known, rest));
-    at.insert(slot.clone(), end);
-    Some(TextPiece { slot, offset, end, text: seen(text) })
-}
-
-fn positions(text: &str) -> BTreeMap<String, usize> {
-    let position = |entry: &str| {
-        let (slot, bytes) = entry.split_once(':')?;
-        Some((slot.to_owned(), bytes.parse().ok()?))
-    };
-    text.split(',').take(POSITIONS_MAX).filter_map(position).collect()
+/// Whether the text of a call is on its way.
+fn is_written(view: &SeatView) -> bool {
+    !view.status.is_final() && (!view.partial.is_empty() || view.attempts > 1)
 }
 
 fn message(name: &str, data: &impl Serialize) -> Message {
@@ -286,18 +292,5 @@ impl Announced {
             (true, status) => format!("The run is {}.", status.as_str()),
             (false, _) => format!("{} of {} seats have ended.", self.ended, run.seats.len()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_of_a_page_are_read_and_nothing_else() {
-        let read = |text: &str| format!("{:?}", positions(text));
-        assert_eq!(read("seat-1:12,synthesizer-1:0"), r#"{"seat-1": 12, "synthesizer-1": 0}"#);
-        assert_eq!(read(""), "{}");
-        assert_eq!(read("seat-1,seat-2:x,:,seat-3:-1"), "{}");
     }
 }

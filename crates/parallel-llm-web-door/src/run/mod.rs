@@ -11,12 +11,14 @@ pub(crate) mod files;
 mod head;
 pub(crate) mod live;
 mod page;
+mod page_copy;
 pub(crate) mod prompts;
 mod seat;
 mod sections;
 mod shown;
 mod timeline;
 mod viewed;
+mod written;
 
 use axum::extract::Path;
 use axum::response::Response;

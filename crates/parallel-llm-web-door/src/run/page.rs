@@ -77,6 +77,7 @@ pub(super) async fn page(visit: &Visit, name: &str) -> Result<Response, Failure>
         visit,
         can_steer: viewed.can_steer,
         age_ms: viewed.handle.age_ms(),
+        is_followed: false,
     };
     let view = View {
         id,

@@ -8,11 +8,12 @@ use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::report::{ErrorReport, SeatReport};
 
 use super::shown::{Shown, StatusMark, colour, element};
+use super::written::{WritingView, Written};
 use crate::respond::rendered;
 use crate::text::{figures, markdown};
 
 /// The level of the cards' own headings.
-const HEADING: usize = 3;
+pub(super) const HEADING: usize = 3;
 
 #[derive(Template)]
 #[template(path = "run/seat_head.html")]
@@ -35,12 +36,12 @@ struct SeatHead<'a> {
 
 #[derive(Template)]
 #[template(path = "run/seat_text.html")]
-struct SeatText<'a> {
+struct SeatText {
     id: String,
     text_id: String,
     number: u8,
     /// The text so far, while it is written.
-    writing: Option<&'a str>,
+    writing: Option<WritingView>,
     html: String,
     cut_note: Option<String>,
 }
@@ -84,7 +85,8 @@ pub(super) fn head(shown: Shown<'_>, view: &SeatView) -> String {
 /// The text of a card.
 pub(super) fn text(shown: Shown<'_>, view: &SeatView) -> String {
     let number = number(view.slot);
-    let writing = (!view.status.is_final()).then_some(view.partial.as_str());
+    let so_far = || Written::view(text_id(view), &view.partial, HEADING);
+    let writing = (!view.status.is_final()).then(so_far);
     let (html, cut_note) = match view.text().filter(|_| writing.is_none()) {
         Some(text) => {
             let (bounded, is_cut) = markdown::bounded(text);
@@ -102,7 +104,7 @@ pub(super) fn cut_note(bytes: u64) -> String {
     format!("These are the first {shown} of {}.", figures::bytes(bytes))
 }
 
-/// A text on its way without what a reader cannot see. Its length in bytes is that of the original.
+/// A text without what a reader cannot see.
 pub(super) fn seen(text: &str) -> String {
     invisible::seen(text).into_owned()
 }

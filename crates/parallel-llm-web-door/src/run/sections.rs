@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use parallel_llm_engine::run::SeatStatus;
-
-use super::shown::{Shown, element};
+use super::shown::Shown;
 use super::{agreement, answer, continuing, costs, head, seat, timeline};
 
 /// The sections of one moment, by the id of their element.
@@ -36,11 +34,4 @@ pub(super) fn facts(shown: Shown<'_>) -> Sections {
         put(&seat::head_id(view), seat::head(shown, view));
     }
     sections
-}
-
-/// The texts of the seats that are over and not among those already sent.
-pub(super) fn ended_texts(shown: Shown<'_>, sent: &BTreeMap<String, SeatStatus>) -> Sections {
-    let ended = shown.run.seats.iter().filter(|view| view.status.is_final());
-    let new = ended.filter(|view| sent.get(&element(view.slot)) != Some(&view.status));
-    new.map(|view| (seat::text_id(view), seat::text(shown, view))).collect()
 }

@@ -23,6 +23,8 @@ pub(super) struct Shown<'a> {
     pub(super) can_steer: bool,
     /// The age of the run in milliseconds.
     pub(super) age_ms: u64,
+    /// Whether a page gets this that has been loaded and follows the run.
+    pub(super) is_followed: bool,
 }
 
 /// A seat as a small numbered mark that leads to its answer.

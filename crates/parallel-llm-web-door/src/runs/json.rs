@@ -36,6 +36,8 @@ struct RunEntry {
     /// Milliseconds to its answer, or to now; null if unknown.
     elapsed_ms: Option<u64>,
     strategy: String,
+    /// The preset or flow; null without one.
+    preset: Option<String>,
     models: Vec<String>,
     seats: u64,
     answered: u64,
@@ -51,6 +53,7 @@ struct RunEntry {
 struct FacetsReport {
     statuses: Vec<FacetEntry>,
     models: Vec<FacetEntry>,
+    presets: Vec<FacetEntry>,
     strategies: Vec<FacetEntry>,
     days: Vec<FacetEntry>,
 }
@@ -65,7 +68,8 @@ struct FacetEntry {
 }
 
 impl RunsReport {
-    pub(super) fn of(page: RunsPage) -> Self {
+    pub(super) fn of(mut page: RunsPage) -> Self {
+        let (presets, models) = page.facets.split_presets();
         let entries = |lines: Vec<RunLine>| lines.into_iter().map(RunEntry::of).collect();
         let counts = |counts: Vec<FacetCount>| counts.into_iter().map(FacetEntry::of).collect();
         Self {
@@ -75,7 +79,8 @@ impl RunsReport {
             next: page.next.map(|run| run.to_string()),
             facets: FacetsReport {
                 statuses: counts(page.facets.statuses),
-                models: counts(page.facets.models),
+                models: counts(models),
+                presets: counts(presets),
                 strategies: counts(page.facets.strategies),
                 days: counts(page.facets.days),
             },
@@ -96,6 +101,7 @@ impl RunEntry {
             created_at_ms: run.created_at_ms,
             elapsed_ms,
             strategy: run.strategy,
+            preset: run.preset,
             models: run.models,
             seats: run.seats,
             answered: run.answered,
@@ -125,7 +131,7 @@ mod tests {
         for (is_cut, whole_words_only) in [(false, false), (true, false), (true, true)] {
             let search = Some(SearchReach { is_cut, whole_words_only, ..SearchReach::default() });
             let report = serde_json::to_value(RunsReport::of(RunsPage { search, ..RunsPage::default() }));
-            let facets = json!({"statuses": [], "models": [], "strategies": [], "days": []});
+            let facets = json!({"statuses": [], "models": [], "presets": [], "strategies": [], "days": []});
             let expected = json!({
                 "schema": 1, "live": [], "runs": [], "next": null, "facets": facets,
                 "search_is_cut": is_cut, "search_whole_words_only": whole_words_only,

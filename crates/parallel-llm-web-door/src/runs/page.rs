@@ -139,7 +139,7 @@ fn notes(reach: SearchReach) -> Vec<String> {
     [cut, whole_words_only, unindexed].into_iter().flatten().collect()
 }
 
-fn facets(search: &Search, facets: Facets) -> Vec<FacetView> {
+fn facets(search: &Search, mut facets: Facets) -> Vec<FacetView> {
     let view = |title, counts: Vec<FacetCount>, chosen: &str, set: fn(&mut Search, String)| {
         let value = |facet: FacetCount| {
             let is_chosen = facet.value == chosen;
@@ -158,9 +158,15 @@ fn facets(search: &Search, facets: Facets) -> Vec<FacetView> {
         let more = values.split_off(values.len().min(SHOWN));
         FacetView { title, values, more }
     };
+    let (presets, models) = facets.split_presets();
     let all = [
         view("Status", facets.statuses, &search.status, |search, value| search.status = value),
-        view("Model", facets.models, &search.model, |search, value| search.model = value),
+        view("Model", models, &search.model, |search, value| {
+            (search.model, search.preset) = (value, String::new());
+        }),
+        view("Preset or flow", presets, &search.preset, |search, value| {
+            (search.preset, search.model) = (value, String::new());
+        }),
         view("Strategy", facets.strategies, &search.strategy, |search, value| search.strategy = value),
         view("Day (UTC)", facets.days, &search.day, |search, value| search.day = value),
     ];
@@ -175,6 +181,7 @@ impl RunRow {
             Some(format!("{} of {} answered", run.answered, run.seats)),
             elapsed_ms.map(figures::duration),
             Some(Cost::of_sum(run.cost, run.cost_lacks_calls, run.cost_is_estimate).described()),
+            run.preset.as_deref().map(|name| invisible::seen(name).into_owned()),
             Some(run.strategy.clone()),
             run.asked_by.as_deref().map(|name| format!("asked by {}", invisible::seen(name))),
             run.is_damaged.then(|| "this line is damaged".to_owned()),

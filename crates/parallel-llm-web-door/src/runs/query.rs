@@ -3,7 +3,7 @@
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, RunStatus};
-use parallel_llm_service::{Day, FacetFilter, RunsQuery};
+use parallel_llm_service::{Day, FacetFilter, PRESET_MARK, RunsQuery};
 use serde::{Deserialize, Serialize};
 
 /// The longest quoted value, in characters.
@@ -20,6 +20,9 @@ pub(crate) struct Search {
     pub(super) status: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) model: String,
+    /// A preset or flow. Runs are found by one model or by one of these.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) preset: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) strategy: String,
     /// A day in UTC, `2026-11-23`.
@@ -46,7 +49,9 @@ impl Search {
             .map(|run| run.parse().map_err(|_| misread("before", &run, "01KAV3Q5W3V0W1W6T8V2N1J5ZC")));
         let filter = FacetFilter {
             status: status.transpose()?,
-            model: given(&self.model),
+            model: given(&self.preset)
+                .map(|name| format!("{PRESET_MARK}{name}"))
+                .or_else(|| given(&self.model)),
             strategy: given(&self.strategy),
             day: day.transpose()?,
         };
@@ -55,7 +60,7 @@ impl Search {
 
     /// Whether it leaves nothing out.
     pub(super) fn is_empty(&self) -> bool {
-        [&self.q, &self.status, &self.model, &self.strategy, &self.day]
+        [&self.q, &self.status, &self.model, &self.preset, &self.strategy, &self.day]
             .into_iter()
             .all(|text| text.trim().is_empty())
     }
@@ -68,6 +73,7 @@ impl Search {
             ("q", &search.q),
             ("status", &search.status),
             ("model", &search.model),
+            ("preset", &search.preset),
             ("strategy", &search.strategy),
             ("day", &search.day),
             ("before", &search.before),

@@ -141,6 +141,59 @@ test('a run of another process is followed, and steered there', async () => {
   await visitor.end();
 });
 
+test('nothing moves what is read when the answer begins, grows and ends', async () => {
+  const text = name => `# Plan ${name}\n\n${`${numbered(name, 20)} has **many** words, \`code\` too. `.repeat(2)}\n\n- one\n- two\n\n`.repeat(4);
+  for (const [index, model] of FIVE.entries()) await program.script(model, words(text('abcde'[index]), STREAMING));
+  // A text of the simulator's own: that of a synthesizer is shown when it has begun as it should.
+  await program.script(MODELS[5], { behaviour: STREAMING });
+  const visitor = await browser.visitor(program);
+  await visitor.page.addInitScript(() => {
+    window.shift = 0;
+    new PerformanceObserver(list => { for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.shift += value; })
+      .observe({ type: 'layout-shift', buffered: true });
+  });
+  const run = await program.ask({ prompt: 'Tell me at length.', models: FIVE, synthesizer: MODELS[5] });
+  await visitor.goto(`/runs/${run}`);
+  await visitor.page.locator('#answer .writing').waitFor();
+  await visitor.page.locator('.run:not([data-live]) #answer .final').waitFor();
+  const shift = await visitor.page.evaluate(() => window.shift);
+  console.log(`layout shift ${shift.toFixed(3)}`);
+  assert.ok(shift <= 0.1, `the page moved by ${shift}`);
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('a text has its form while it is written, and the one that a reload shows at its end', async () => {
+  const text = `# A plan\n\n${'It has **many** words. '.repeat(12)}\n\n- one \\(a_1\\,b\\)\n- two\n\n\`\`\`\nlet code = 1;\n\`\`\`\n\nEnd.`;
+  await program.script(FIVE[0], words(text, STREAMING));
+  const visitor = await browser.visitor(program);
+  const run = await program.ask({ prompt: 'Tell me.', models: [FIVE[0]], strategy: 'panel' });
+  await visitor.goto(`/runs/${run}`);
+  await visitor.page.locator('.writing strong').first().waitFor();
+  assert.ok(!(await visitor.text('#seat-1-text')).includes('# A plan'), 'it is shown as it is written');
+  await visitor.page.locator('.run:not([data-live])').waitFor();
+  const shown = () => visitor.page.locator('#seat-1-text').evaluate(element => element.outerHTML.replace(/>\s+</g, '><'));
+  const atTheEnd = await shown();
+  await visitor.page.reload();
+  assert.equal(await shown(), atTheEnd);
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('a column follows its text until its reader scrolls up', async () => {
+  await program.script(FIVE[0], words(numbered('a', 2_000), { ttft_ms: { mean: 100 }, tokens_per_s: 300, chunk_tokens: 4 }));
+  const visitor = await browser.visitor(program);
+  await visitor.goto(`/runs/${await program.ask({ prompt: 'Tell me.', models: [FIVE[0]], strategy: 'panel' })}`);
+  const box = visitor.page.locator('.card-body').first();
+  const place = () => box.evaluate(({ scrollTop, scrollHeight, clientHeight }) => ({ scrollTop, rest: scrollHeight - clientHeight - scrollTop }));
+  await until('the text to be followed', async () => (await place()).scrollTop > 100 && (await place()).rest < 40);
+  await box.evaluate(element => { element.scrollTop = 20; });
+  await until('more text', async () => (await place()).rest > 600);
+  assert.equal((await place()).scrollTop, 20);
+  visitor.isClean();
+  await visitor.end();
+});
+
 test('progress is announced in sentences, and never word by word', async () => {
   await scripted();
   const { visitor } = await following({});

@@ -3,7 +3,7 @@
 // `PROGRAM` is the path of the binary. Whatever a test starts ends with it.
 
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -81,16 +81,19 @@ class Process {
 
 // The simulator, and the server with its page.
 export class Program {
-  #words; #settings; #home; #environment; #processes = [];
+  #words; #settings; #flows; #home; #environment; #processes = [];
 
-  // Without `words` the page needs no sign-in.
-  constructor(words = ['--no-auth'], settings = {}) {
-    [this.#words, this.#settings] = [words, settings];
+  // Without `words` the page needs no sign-in. `flows` holds files by the names of their flows.
+  constructor(words = ['--no-auth'], settings = {}, flows = {}) {
+    [this.#words, this.#settings, this.#flows] = [words, settings, flows];
   }
 
   // Starts both.
   async start() {
     this.#home = await mkdtemp(join(tmpdir(), 'parallel-llm-page-'));
+    const folder = join(this.#home, '.config/parallel-llm-mcp/flows');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const [name, text] of Object.entries(this.#flows)) await writeFile(join(folder, `${name}.toml`), text, { mode: 0o600 });
     this.#environment = {
       HOME: this.#home, PATH: process.env.PATH, LANG: 'C.UTF-8', NO_COLOR: '1',
       // Simulated dollars.

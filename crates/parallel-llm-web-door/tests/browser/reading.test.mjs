@@ -25,9 +25,22 @@ ${'a line of code that is too long for any screen '.repeat(8)}
 \`\`\`
 `;
 const ARABIC = 'نعم، هذا آمن. ابدأ بخطوة صغيرة ثم قِس النتيجة.';
+// Code and maths in a text that runs from right to left.
+const ARABIC_CODE = 'استخدم `let x = 1;` هنا، والصيغة \\(a_1\\,b \\le c\\) صحيحة:\n\n```\nfn main() { println!("x"); }\n```\n\n- بند أول';
+const LONG = Array.from({ length: 3_000 }, (_, index) => `Line ${index} of a long answer.\n\n`).join('');
 const HEBREW = 'כן, זה בטוח. התחילו בצעד קטן ומדדו את התוצאה.';
 
-const { program, browser } = setUp({ prepare });
+const FLOW = `[stages.one]
+panel = "${MODELS[8]}"
+
+[stages.two]
+panel = "${MODELS[9]}"
+
+[stages.merge]
+from = ["one", "two"]
+`;
+
+const { program, browser } = setUp({ prepare, flows: { 'two-labs': FLOW } });
 // The path of each state of a run by its name.
 const pages = {};
 
@@ -43,6 +56,9 @@ async function prepare() {
   await program.script(failing, words(ARABIC));
   await program.script(cut, words(HEBREW));
   pages.rightToLeft = await run({ prompt: 'هل هذا آمن؟', models: [failing, cut], strategy: 'panel' });
+  await program.script(failing, words(ARABIC_CODE));
+  await program.script(cut, words(LONG));
+  pages.long = await run({ prompt: 'Why?', models: [failing, cut, plain], strategy: 'panel', max_tokens: 64_000 });
   pages.list = await run({ prompt: 'x'.repeat(3_000), models: [plain, markdown], strategy: 'panel' });
   pages.compare = `${pages.complete}/compare?left=1&right=2`;
   pages.prompt = `${pages.complete}/prompts/synthesizer-1`;
@@ -143,6 +159,71 @@ test('the keyboard reaches everything, its place is always visible, and it is ne
   }
   assert.equal(new Set(focused).size, focused.length, 'the focus came back before it had been everywhere');
   assert.equal(focused.length, reachable);
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('a column has an end, scrolls by itself, and with the others if it is asked to', async () => {
+  const visitor = await browser.visitor(program);
+  await visitor.goto(pages.long);
+  const columns = () => visitor.page.locator('.card-body').evaluateAll(boxes =>
+    boxes.map(({ clientHeight, scrollHeight, scrollTop }) => ({ clientHeight, scrollHeight, scrollTop })));
+  const [, long] = await columns();
+  assert.ok(long.scrollHeight > 50_000 && long.clientHeight < 600, JSON.stringify(long));
+  const height = await visitor.page.evaluate(() => document.documentElement.scrollHeight);
+  assert.ok(height < 6_000, `the page is ${height} px tall`);
+  await visitor.page.locator('#sync-scroll').check();
+  await visitor.page.locator('.card-body').nth(1).evaluate(box => { box.scrollTop = box.scrollHeight; });
+  await visitor.page.waitForFunction(() => [...document.querySelectorAll('.card-body')]
+    .every(box => box.scrollTop + box.clientHeight >= box.scrollHeight - 2));
+  await visitor.end();
+});
+
+test('code and maths run from left to right in a text that does not', async () => {
+  const visitor = await browser.visitor(program);
+  await visitor.goto(pages.long);
+  const text = visitor.page.locator('#seat-1-text');
+  assert.equal(await text.evaluate(element => getComputedStyle(element).direction), 'rtl');
+  for (const selector of ['code', 'pre', 'pre code', '.maths']) {
+    const [direction, align] = await text.locator(selector).first().evaluate(element => [getComputedStyle(element).direction, getComputedStyle(element).textAlign]);
+    assert.equal(direction, 'ltr', selector);
+    if (selector === 'pre') assert.equal(align, 'left');
+  }
+  assert.equal(await text.locator('.maths').textContent(), '\\(a_1\\,b \\le c\\)');
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('the preset of a run stands on its page, and the list shows and filters by it', async () => {
+  const run = await program.asked({ prompt: 'Quickly, please.', preset: 'quick' });
+  const visitor = await browser.visitor(program);
+  await visitor.goto(`/runs/${run}`);
+  await visitor.sees('#head .facts', 'preset quick');
+  await visitor.goto('/runs');
+  await visitor.page.locator('.facet', { hasText: 'Preset or flow' }).locator('a', { hasText: 'quick' }).click();
+  await visitor.page.waitForURL('**/runs?preset=quick');
+  assert.deepEqual(await visitor.page.locator('.run-question a').evaluateAll(links => links.map(link => link.pathname)), [`/runs/${run}`]);
+  await visitor.sees('.run-row .facts', 'quick');
+  const { runs, facets } = await program.json('/runs.json?preset=quick');
+  assert.deepEqual(runs.map(({ run_id, preset }) => [run_id, preset]), [[run, 'quick']]);
+  assert.deepEqual(facets.presets.map(({ value, count }) => [value, count]), [['quick', 1]]);
+  assert.ok(facets.models.every(({ value }) => !value.startsWith('#')));
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('the flow of a run and its stages stand on its page, and the list filters by it', async () => {
+  const run = await program.asked({ prompt: 'In stages, please.', preset: 'two-labs' });
+  const visitor = await browser.visitor(program);
+  await visitor.goto(`/runs/${run}`);
+  await visitor.sees('#head .facts', 'flow two-labs');
+  const stages = await visitor.page.locator('.stages li').allInnerTexts();
+  assert.deepEqual(stages.map(stage => stage.split(' ')[0]), ['one', 'two', 'merge']);
+  assert.match(stages[2], /reads one and two/);
+  assert.ok(stages.every(stage => /done after/.test(stage)), stages.join(' | '));
+  await visitor.isAccessible();
+  await visitor.goto('/runs?preset=two-labs');
+  assert.equal(await visitor.page.locator(`.run-question a[href="/runs/${run}"]`).count(), 1);
   visitor.isClean();
   await visitor.end();
 });

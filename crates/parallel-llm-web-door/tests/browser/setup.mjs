@@ -5,8 +5,8 @@ import { Browser } from './browser.mjs';
 import { Program } from './program.mjs';
 
 // Both. `prepare` is what a file does with them before its tests.
-export function setUp({ words, settings, prepare } = {}) {
-  const [program, browser] = [new Program(words, settings), new Browser()];
+export function setUp({ words, settings, flows, prepare } = {}) {
+  const [program, browser] = [new Program(words, settings, flows), new Browser()];
   before(async () => {
     await program.start();
     await browser.start();
