@@ -23,6 +23,7 @@ use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{BatchId, Failure, PicoUsd, RunId};
+use tokio::sync::Notify;
 
 use crate::backup::Backup;
 use crate::batch::{Batch, BatchJob, BatchState, JobsPage, NewBatch};
@@ -448,11 +449,20 @@ impl WriteConnection {
         }
     }
 
-    /// Fails if the database file was removed or replaced: writes to it would be lost when this process ends.
-    pub(crate) fn check_in_place(&self) -> Result<(), Failure> {
+    /// Fails if the database file was removed or replaced: writes to it would be lost when this process ends. If only its
+    /// write-ahead log was, opens the database again.
+    pub(crate) fn check_in_place(&mut self) -> Result<(), Failure> {
         match self {
             Self::Sqlite(it) => it.check_in_place(),
             Self::Postgres(_) => Ok(()),
         }
     }
 }
+
+    /// Notified when a reader finds that [`Self::check_in_place`] has something to do. Nobody notifies a server's.
+    pub(crate) fn log_alarm(&self) -> Arc<Notify> {
+        match self {
+            Self::Sqlite(it) => it.log_alarm(),
+            Self::Postgres(_) => Arc::default(),
+        }
+    }

@@ -26,6 +26,10 @@ pub(crate) enum DatabaseErrorKind {
     Foreign,
     Disk,
     Lockless,
+    /// The process or the system has too many open files.
+    Descriptors,
+    /// The files of the write-ahead log were removed or replaced: worth waiting for, until it can be opened again.
+    Logless,
     Crowded,
     /// The server cannot be reached, is starting or stopping, or has cut the connection: worth waiting for, too.
     Away,
@@ -81,6 +85,16 @@ impl DatabaseErrorKind {
                 words: "its file system refuses locks",
                 next: &[Next::Do(Advice::UseLocalDisk), Next::Do(Advice::SetDataFolder)],
                 passes: false,
+            },
+            Self::Descriptors => Description {
+                words: "no more files may be open at once",
+                next: &[Next::Do(Advice::AllowOpenFiles)],
+                passes: true,
+            },
+            Self::Logless => Description {
+                words: "its write-ahead log was removed or replaced while this program had it open",
+                next: &[Next::Do(Advice::TryAgain), Next::Do(Advice::RestartProgram)],
+                passes: true,
             },
             Self::Crowded => Description {
                 words: "too many readers at once",
@@ -141,7 +155,7 @@ impl DatabaseError {
 
     /// Whether waiting may help: another connection holds a lock, or the server is away.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(self.kind, DatabaseErrorKind::Locked | DatabaseErrorKind::Away)
+        matches!(self.kind, DatabaseErrorKind::Locked | DatabaseErrorKind::Away | DatabaseErrorKind::Logless)
     }
 
     /// The failure whose message begins with `subject`.
@@ -154,6 +168,11 @@ impl DatabaseError {
         self.failure("cannot write to the run database")
     }
 }
+    /// The files of the write-ahead log are not those that were opened, and cannot be opened again for this reason.
+    pub(crate) fn logless(cause: &str) -> Self {
+        Self { kind: DatabaseErrorKind::Logless, cause: cause.into() }
+    }
+
 
 /// The result of a database operation.
 pub(crate) type DatabaseResult<T, E = DatabaseError> = Result<T, E>;

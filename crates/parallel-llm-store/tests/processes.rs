@@ -207,6 +207,53 @@ async fn acknowledged_events_survive_a_kill() {
     }
 }
 
+/// The files beside the database that somebody may take for rubbish.
+const LOG_FILES: [&[&str]; 3] = [&["-wal"], &["-shm"], &["-wal", "-shm"]];
+/// Acknowledgements after which every lane has made several more commits.
+const ACKS: usize = 40;
+
+/// Reads until so many more events are acknowledged.
+async fn read_acks(acknowledged: &mut Acknowledged, lines: &mut Lines<BufReader<ChildStdout>>, count: usize) {
+    for _ in 0..count {
+        // The test program prints an empty line before each.
+        for _ in 0..2 {
+            acknowledged
+                .record(&lines.next_line().await.unwrap().expect("a child writes until it is killed"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_log_removed_under_a_live_process_loses_nothing_that_is_written_later() {
+    only_in_a_file!("it is about the files beside the database");
+    for (round, endings) in (0..).zip(LOG_FILES.iter().cycle().take(6)) {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::fresh(folder.path().join("runs.db"));
+        let task = Task { place: place.clone(), first: 0, runs: ENDLESS };
+        let mut child = task.command().spawn().unwrap();
+        let mut lines = lines(&mut child);
+        let mut acknowledged = Acknowledged::default();
+        read_acks(&mut acknowledged, &mut lines, ACKS).await;
+        for ending in *endings {
+            let mut path = place.path.clone().into_os_string();
+            path.push(ending);
+            // In the second half, somebody puts an empty file in its place.
+            if round < LOG_FILES.len() {
+                std::fs::remove_file(path).unwrap();
+            } else {
+                std::fs::write(folder.path().join("other"), "").unwrap();
+                std::fs::rename(folder.path().join("other"), path).unwrap();
+            }
+        }
+        read_acks(&mut acknowledged, &mut lines, ACKS).await;
+        child.start_kill().unwrap();
+        acknowledged.read(&mut lines).await;
+        child.wait().await.unwrap();
+        assert_eq!(acknowledged.failures, [""; 0], "{endings:?}");
+        check(&place, &acknowledged).await;
+    }
+}
+
 #[tokio::test]
 async fn a_full_disk_loses_nothing_that_was_acknowledged() {
     only_in_a_file!("it limits the size of the file");

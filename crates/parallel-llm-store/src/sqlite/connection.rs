@@ -1,16 +1,14 @@
-//! Connections: those that read, each within a consistent view, and the one that writes.
+//! Opens connections for reading and for writing; reads within a consistent view, and transactions.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use parallel_llm_engine::Failure;
 use rusqlite::config::DbConfig;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, Row};
 
 use crate::clock;
-use crate::error::{self, DatabaseError};
-use crate::file::{self, Identity};
+use crate::error::DatabaseError;
 
 /// Statements that a connection keeps prepared: more than there are, so that none is parsed twice.
 const STATEMENTS_MAX: usize = 128;
@@ -107,88 +105,6 @@ impl Transaction {
     /// Executes a statement that returns no rows, and returns how many rows it changed.
     pub(super) fn execute(&mut self, sql: &str, parameters: impl Params) -> Result<usize, DatabaseError> {
         Ok(self.connection.prepare_cached(sql)?.execute(parameters)?)
-    }
-}
-
-/// The writing connection, reopened after every error, since its state is then unknown.
-#[derive(Debug)]
-pub(crate) struct WriteConnection {
-    path: PathBuf,
-    connection: Option<Connection>,
-    /// The identity of the database file when it was opened.
-    identity: Option<Identity>,
-}
-
-impl WriteConnection {
-    pub(super) fn new(path: PathBuf, connection: Connection) -> Self {
-        let identity = file::identity(&path).ok();
-        Self { path, connection: Some(connection), identity }
-    }
-
-    /// Begins a transaction, waiting at most this long for locks.
-    pub(crate) fn begin(&mut self, wait: Duration) -> Result<Transaction, DatabaseError> {
-        let mut transaction = Transaction { connection: self.take(wait)? };
-        // A deferred transaction that reads first would fail at once if another process has written in between.
-        transaction.execute("BEGIN IMMEDIATE", ())?;
-        Ok(transaction)
-    }
-
-    /// Makes a transaction durable.
-    pub(crate) fn commit(&mut self, mut transaction: Transaction) -> Result<(), DatabaseError> {
-        transaction.execute("COMMIT", ())?;
-        self.put_back(transaction.connection);
-        Ok(())
-    }
-
-    /// Reads outside a transaction, which blocks no writer.
-    pub(crate) fn read<T>(
-        &mut self,
-        wait: Duration,
-        read: impl FnOnce(Reader<'_>) -> Result<T, DatabaseError>,
-    ) -> Result<T, DatabaseError> {
-        let connection = self.take(wait)?;
-        let found = read(Reader { connection: &connection })?;
-        self.put_back(connection);
-        Ok(found)
-    }
-
-    /// Moves the write-ahead log into the database as far as readers allow. Called between transactions, so that no
-    /// commit waits for it.
-    pub(crate) fn checkpoint_wal(&mut self, wait: Duration) {
-        let Ok(connection) = self.take(wait) else { return };
-        // Whatever stays in the log is durable there too.
-        if connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(())).is_ok() {
-            self.put_back(connection);
-        }
-    }
-
-    /// Truncates the write-ahead log; `false` if a reader prevents it. Never waits, since everybody would wait with it.
-    pub(crate) fn truncate_wal(&mut self) -> bool {
-        let Ok(connection) = self.take(Duration::ZERO) else { return false };
-        let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0));
-        self.put_back(connection);
-        is_busy.is_ok_and(|is_busy: bool| !is_busy)
-    }
-
-    /// Fails if the database file was removed or replaced: writes to it would be lost when this process ends.
-    pub(crate) fn check_in_place(&self) -> Result<(), Failure> {
-        match file::identity(&self.path) {
-            Ok(now) if self.identity.is_none_or(|then| then == now) => Ok(()),
-            // If the file cannot be examined, let the database report its own error.
-            Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => Ok(()),
-            _ => Err(error::replaced(&self.path)),
-        }
-    }
-
-    /// Takes the connection; the caller puts it back unless an error occurred.
-    pub(super) fn take(&mut self, wait: Duration) -> Result<Connection, DatabaseError> {
-        let Some(connection) = self.connection.take() else { return Ok(open_for_writing(&self.path, wait)?) };
-        connection.busy_timeout(wait)?;
-        Ok(connection)
-    }
-
-    pub(super) fn put_back(&mut self, connection: Connection) {
-        self.connection = Some(connection);
     }
 }
 

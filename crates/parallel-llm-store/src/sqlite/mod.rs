@@ -14,6 +14,7 @@ mod figures;
 mod inspect;
 mod ledger;
 mod lock;
+mod log_files;
 mod purge;
 mod readers;
 mod result_code;
@@ -24,6 +25,7 @@ mod seats;
 mod tokens;
 mod transfer;
 
+mod write_connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,10 +39,11 @@ use crate::error::{self, DatabaseError};
 use crate::file;
 
 use connection::open_for_writing;
-pub(crate) use connection::{Reader, Transaction, WriteConnection};
+pub(crate) use connection::{Reader, Transaction};
 pub(crate) use lock::FileLock;
 use readers::Readers;
 
+pub(crate) use write_connection::WriteConnection;
 /// Marks the file as ours in its header: "PLLM".
 const APPLICATION_ID: i64 = 0x504c_4c4d;
 /// All schema migrations in order. The file's `user_version` counts those applied.
@@ -81,7 +84,9 @@ impl Database {
             // Held until the file is ready, even if the caller has left.
             let _lock = lock;
             let connection = prepare(&path, wait.min(WRITE_WAIT_MAX))?;
-            Ok((database, WriteConnection::new(path, connection)))
+            let readers = Arc::clone(&database.readers);
+            let writer = WriteConnection::new(path.clone(), connection, readers).map_err(unopened(&path))?;
+            Ok((database, writer))
         })
         .await
     }

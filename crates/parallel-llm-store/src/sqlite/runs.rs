@@ -5,10 +5,11 @@ use std::time::Duration;
 use parallel_llm_engine::RunId;
 use rusqlite::params;
 
-use super::connection::{Reader, Transaction, WriteConnection};
+use super::connection::{Reader, Transaction};
 use super::row::{
     RUN_COLUMNS, ownership, ownership_columns, plan_column, run_columns, run_id, run_row, text,
 };
+use super::write_connection::WriteConnection;
 use crate::clock;
 use crate::error::DatabaseError;
 use crate::row::filter::{RunPage, SameQuestion};

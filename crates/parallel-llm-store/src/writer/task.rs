@@ -130,11 +130,13 @@ impl WriterTask {
         // Missed heartbeats are not made up for, since one is as good as three.
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut jobs = Vec::new();
+        let log_alarm = self.connection.log_alarm();
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled(), if !queue.is_closed() => queue.close(),
                 _ = heartbeat.tick() => self.beat(),
+                () = log_alarm.notified() => drop(self.connection.check_in_place()),
                 count = queue.recv_many(&mut jobs, JOBS_MAX) => match count {
                     0 => break,
                     _ => self.work(std::mem::take(&mut jobs)),
@@ -191,7 +193,8 @@ impl WriterTask {
     /// so that one defect does not affect the others.
     fn write(&mut self, works: &[&Work]) -> Vec<Attempted> {
         if let Err(failure) = self.connection.check_in_place() {
-            return self.spill_or(works, &failure, Attempted::Failed);
+            let attempted = if failure.retryable { Attempted::Locked } else { Attempted::Failed };
+            return self.spill_or(works, &failure, attempted);
         }
         // Spilled events must be imported before later ones, and before a run is taken over, which folds all its
         // events.
@@ -433,6 +436,8 @@ impl WriterTask {
 
     /// Extends the leases of this process's runs and jobs; does nothing if it has none.
     fn beat(&mut self) {
+        // Noticed here even by a process that neither reads nor writes.
+        drop(self.connection.check_in_place());
         if self.spills_wait || self.spills.is_waiting() {
             self.import_spills();
         }
