@@ -255,8 +255,8 @@ impl Reader<'_> {
         fn answered_runs(&self, question: &SameQuestion<'_>) -> Result<Vec<RunId>>;
         fn runs_over_before(&self, before: RunId, now_ms: i64) -> Result<Vec<RunId>>;
         fn events(&self, run_id: RunId, after_seq: u64) -> Result<Vec<EventRow>>;
-        fn texts(&self, run_id: RunId) -> Result<BTreeMap<String, Arc<str>>>;
-        fn text(&self, run_id: RunId, hash: &str) -> Result<Option<Arc<str>>>;
+        fn texts(&self, run_id: RunId, lengths: &BTreeMap<String, u64>) -> Result<BTreeMap<String, Arc<str>>>;
+        fn text(&self, run_id: RunId, hash: &str, bytes: Option<u64>) -> Result<Option<Arc<str>>>;
         fn pieces(&self, run_id: RunId) -> Result<Vec<PieceRow>>;
         fn piece_end(&self, run_id: RunId, attempt: Attempt) -> Result<Option<i64>>;
         fn spent(&self, asked_by: Option<&str>, since_ms: i64) -> Result<Vec<ProviderSpend>>;

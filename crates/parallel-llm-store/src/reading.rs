@@ -221,8 +221,9 @@ fn follow(reader: &Reader<'_>, run_id: RunId, after_seq: u64) -> Result<Option<R
     for row in reader.events(run_id, after_seq)? {
         let mut recorded = row.recorded(&id)?;
         // One text at a time: few are new, while the older ones may be many.
-        if let Some(hash) = text_of(&recorded.event).map(|text| text.hash.to_owned()) {
-            let text = CheckedText::of(reader.text(run_id, &hash)?, &hash, false);
+        if let Some(carried) = text_of(&recorded.event) {
+            let found = reader.text(run_id, carried.hash, carried.bytes)?;
+            let text = CheckedText::of(found, carried.hash, false);
             damage::restore_text(&mut recorded.event, text);
         }
         events.push(recorded);
@@ -293,11 +294,13 @@ fn restore_texts(
     keeps_texts: bool,
     damaged: &mut DamagedParts,
 ) -> Result<(), Failure> {
-    let texts = reader.texts(run_id)?;
+    let carried = events.iter().filter_map(|recorded| text_of(&recorded.event));
+    let lengths = carried.filter_map(|text| Some((text.hash.to_owned(), text.bytes?))).collect();
+    let texts = reader.texts(run_id, &lengths)?;
     for recorded in events {
         let Some(carried) = text_of(&recorded.event) else { continue };
         let found = texts.get(carried.hash).map(Arc::clone);
-        let text = CheckedText::of(found, carried.hash, keeps_texts && !carried.is_empty);
+        let text = CheckedText::of(found, carried.hash, keeps_texts && !carried.is_empty());
         if let Some(part) = damage::restore_text(&mut recorded.event, text) {
             damaged.add(part);
         }

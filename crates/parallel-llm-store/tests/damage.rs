@@ -63,6 +63,41 @@ async fn a_damaged_answer_fails_its_seat_and_the_rest_is_shown() {
 }
 
 #[tokio::test]
+async fn a_text_longer_than_its_event_says_is_refused_before_it_is_decompressed() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let bomb = "no end ".repeat(1_000_000);
+    write(store, plan(1, StoreMode::Full), simple(&bomb)).await;
+    assert_eq!(loaded(store, 1).await.run().seats[0].status, SeatStatus::Answered);
+    let bytes = CANARY.len() + 1 + bomb.len();
+    let changed = fixture.other_connection().execute(
+        &format!(
+            "UPDATE events SET body = REPLACE(body, '\"text_bytes\":{bytes}', '\"text_bytes\":9'), checksum = NULL \
+             WHERE body LIKE '%\"text_bytes\":{bytes}%'"
+        ),
+        &[],
+    );
+    assert_eq!(changed, Ok(1));
+    let run = loaded(store, 1).await;
+    assert_eq!((run.run().seats[0].status, run.run().seats[0].text()), (SeatStatus::Failed, None));
+    assert!(warnings(&run)[0].1.contains("the answer of seat 1"), "{:?}", warnings(&run));
+}
+
+#[tokio::test]
+async fn a_trigger_of_somebody_else_is_reported() {
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
+    assert_eq!(fixture.store.check(CheckDepth::Quick, LONG).await, Ok(Integrity::Intact));
+    fixture.other_connection().refuse("INSERT", "events", "NEW.seq = -1");
+    let expected = ["it has the trigger `refuse` on `events`, which this program does not make"];
+    assert_eq!(findings(&fixture.store).await, expected);
+    match fixture.store.check(CheckDepth::Quick, LONG).await.unwrap() {
+        Integrity::Damaged(damages) => assert_eq!(damages.problems, expected),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
 async fn a_missing_text_of_an_outcome_is_reported() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;

@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
 use crate::error::{DatabaseError, DatabaseErrorKind, DatabaseResult as Result};
-use crate::row::compressed::{TextBody, decompressed};
+use crate::row::compressed::{TEXT_BYTES_MAX, TextBody, decompressed, decompressed_within};
 use crate::row::event_row::{EventRow, PieceRow};
 use crate::row::ownership::{LeaseRule, Ownership};
 use crate::row::run_row::{RunRow, StoredRow};
@@ -161,6 +161,11 @@ pub(super) fn small_or_none<T: TryFrom<i64>>(row: &Row, column: usize) -> Result
 /// Reads a text that may be compressed.
 pub(super) fn text(row: &Row, column: usize) -> Result<String> {
     Ok(decompressed(get(row, column)?))
+}
+
+/// Reads a text of at most this many bytes, if they are known, that may be compressed.
+pub(super) fn text_within(row: &Row, column: usize, bytes: Option<u64>) -> Result<String> {
+    Ok(decompressed_within(get(row, column)?, bytes.unwrap_or(TEXT_BYTES_MAX)))
 }
 
 /// The text of these bytes; its checksum shows damage.

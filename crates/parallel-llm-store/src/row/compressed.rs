@@ -17,8 +17,9 @@ const LEVEL: i32 = 1;
 const COMPRESSED_MIN: usize = 128;
 /// Longer texts are compressed with temporary memory, which is freed afterwards.
 const KEPT_MEMORY_MAX: usize = 64 * 1024;
-/// Most bytes read of a text, as much as a column holds: a damaged frame may claim any length.
-const TEXT_MAX: u64 = 1_000_000_000;
+/// The longest text that is read. The longest that is written is a question with its attachments, in JSON; an answer is
+/// a fraction of that. A frame of some kilobytes may claim, and hold, any length.
+pub(crate) const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 thread_local! {
     /// Creating a compressor takes three times as long as compressing a typical answer.
@@ -70,7 +71,18 @@ pub(crate) fn is_compressed(column: &[u8]) -> bool {
 
 /// The text of a column, or the readable part of a damaged one.
 pub(crate) fn decompressed(column: &[u8]) -> String {
-    decompressed_to(column, TEXT_MAX)
+    decompressed_within(column, TEXT_BYTES_MAX)
+}
+
+/// The text of a column if it has at most this many bytes. A compressed one that has more, or does not state its length,
+/// is empty: it is not what was written, and is refused before any of it is decompressed.
+pub(crate) fn decompressed_within(column: &[u8], bytes_max: u64) -> String {
+    let length = if is_compressed(column) {
+        zstd::zstd_safe::get_frame_content_size(column).ok().flatten().filter(|length| *length <= bytes_max)
+    } else {
+        Some(bytes_max)
+    };
+    length.map_or_else(String::new, |length| decompressed_to(column, length))
 }
 
 /// The first bytes of a column's text, up to a complete character.
@@ -130,5 +142,20 @@ mod tests {
             assert!(read.len() <= 1_000_000, "{at} {bit}");
         }
         assert_ne!(decompressed(&column[..column.len() / 2]), text);
+    }
+
+    #[test]
+    fn a_frame_longer_than_its_text_can_be_is_not_decompressed() {
+        let long = "no end ".repeat(1_000_000);
+        let bomb = column(&long);
+        assert!(bomb.len() < 2_000, "{}", bomb.len());
+        assert_eq!(decompressed_within(&bomb, 6_999_999), "");
+        assert_eq!(decompressed_within(&bomb, 7_000_000), long);
+        // A frame that states no length may hold any.
+        let silent = zstd::stream::encode_all(long.as_bytes(), LEVEL).unwrap();
+        assert_eq!(decompressed(&silent), "");
+        // Two frames in a row: what is beyond the stated length of the first is not read.
+        let pair = [bomb.clone(), bomb].concat();
+        assert_eq!(decompressed(&pair).len(), long.len());
     }
 }

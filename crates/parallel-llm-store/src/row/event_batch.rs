@@ -120,8 +120,15 @@ pub(crate) struct EventText<'a> {
     pub(crate) hash: &'a str,
     /// `None` if the event was read from a store without texts.
     pub(crate) text: Option<&'a Arc<str>>,
+    /// Its length in bytes, if the event says it.
+    pub(crate) bytes: Option<u64>,
+}
+
+impl EventText<'_> {
     /// Whether the text is empty and need not be stored.
-    pub(crate) is_empty: bool,
+    pub(crate) const fn is_empty(&self) -> bool {
+        matches!(self.bytes, Some(0))
+    }
 }
 
 /// The text of an event, if it has one. Storing, searching, purging and omitting texts all depend on this function
@@ -130,7 +137,7 @@ pub(crate) fn text_of(event: &Event) -> Option<EventText<'_>> {
     let answer = match event {
         Event::Decided { outcome } | Event::StageDecided { outcome, .. } => {
             let hash = outcome.text_hash.as_deref()?;
-            return Some(EventText { hash, text: outcome.text.as_ref(), is_empty: false });
+            return Some(EventText { hash, text: outcome.text.as_ref(), bytes: None });
         }
         Event::Answered { answer, .. } | Event::Cut { answer, .. } => answer,
         Event::Cancelled { answer, .. } => answer.as_ref()?,
@@ -148,6 +155,6 @@ pub(crate) fn text_of(event: &Event) -> Option<EventText<'_>> {
     Some(EventText {
         hash: &answer.text_hash,
         text: is_whole.then_some(&answer.text),
-        is_empty: answer.text_bytes == 0,
+        bytes: Some(answer.text_bytes),
     })
 }

@@ -8,7 +8,7 @@ use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 
 use super::connection::{Reader, Transaction};
-use super::row::{event, event_columns, piece, piece_columns, text};
+use super::row::{event, event_columns, piece, piece_columns, text_within};
 use crate::error::DatabaseError;
 use crate::ledger::LedgerRows;
 use crate::row::append_rows::AppendRows;
@@ -23,18 +23,30 @@ impl Reader<'_> {
         self.rows(sql, (run_id.to_string(), integer(after_seq)), |row| event(row, 0))
     }
 
-    /// The texts of a run by hash, without its plan.
-    pub(crate) fn texts(&self, run_id: RunId) -> Result<BTreeMap<String, Arc<str>>, DatabaseError> {
+    /// The texts of a run by hash, without its plan. One that is longer than `lengths` says comes without its content.
+    pub(crate) fn texts(
+        &self,
+        run_id: RunId,
+        lengths: &BTreeMap<String, u64>,
+    ) -> Result<BTreeMap<String, Arc<str>>, DatabaseError> {
         let sql = "SELECT hash, body FROM texts WHERE run_id = ? AND hash <> ''";
-        let texts =
-            self.rows(sql, [run_id.to_string()], |row| Ok((row.get(0)?, Arc::from(text(row, 1)?))))?;
+        let texts = self.rows(sql, [run_id.to_string()], |row| {
+            let hash: String = row.get(0)?;
+            let text = text_within(row, 1, lengths.get(&hash).copied())?;
+            Ok((hash, Arc::from(text)))
+        })?;
         Ok(texts.into_iter().collect())
     }
 
-    /// The text of this hash.
-    pub(crate) fn text(&self, run_id: RunId, hash: &str) -> Result<Option<Arc<str>>, DatabaseError> {
+    /// The text of this hash, without its content if it has more than this many bytes.
+    pub(crate) fn text(
+        &self,
+        run_id: RunId,
+        hash: &str,
+        bytes: Option<u64>,
+    ) -> Result<Option<Arc<str>>, DatabaseError> {
         let sql = "SELECT body FROM texts WHERE run_id = ? AND hash = ?";
-        self.first(sql, (run_id.to_string(), hash), |row| Ok(Arc::from(text(row, 0)?)))
+        self.first(sql, (run_id.to_string(), hash), |row| Ok(Arc::from(text_within(row, 0, bytes)?)))
     }
 
     /// The pieces of partial texts, in order.

@@ -5,7 +5,7 @@ use rusqlite::types::{FromSqlError, ToSql, ToSqlOutput};
 use rusqlite::{Result, Row};
 use serde_json::Value;
 
-use crate::row::compressed::{TextBody, decompressed};
+use crate::row::compressed::{TEXT_BYTES_MAX, TextBody, decompressed, decompressed_within};
 use crate::row::event_row::{EventRow, PieceRow};
 use crate::row::ownership::{LeaseRule, Ownership};
 use crate::row::run_row::{RunRow, StoredRow};
@@ -133,6 +133,11 @@ pub(super) fn sum(row: &Row<'_>, column: usize) -> Result<PicoUsd> {
 /// Reads a text that may be compressed.
 pub(super) fn text(row: &Row<'_>, column: usize) -> Result<String> {
     Ok(decompressed(row.get_ref(column)?.as_bytes()?))
+}
+
+/// Reads a text of at most this many bytes, if they are known, that may be compressed.
+pub(super) fn text_within(row: &Row<'_>, column: usize, bytes: Option<u64>) -> Result<String> {
+    Ok(decompressed_within(row.get_ref(column)?.as_bytes()?, bytes.unwrap_or(TEXT_BYTES_MAX)))
 }
 
 /// Stored as text, or as a blob if compressed.
