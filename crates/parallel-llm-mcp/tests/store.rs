@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use parallel_llm_testkit::simulator::{Fault, Script};
 use parallel_llm_testkit::{Output, Running, Sandbox, mask_report};
+use rusqlite::Connection;
 use serde_json::Value;
 
 const ONE: &str = "openai/gpt-6.1-sol";
@@ -114,6 +115,55 @@ fn a_backup_is_made_during_use_and_can_be_restored() {
     mask_report(&mut object);
     assert_eq!((&object["runs"], &object["files_waiting"]), (&3.into(), &0.into()));
     assert_eq!(listed(&sandbox), ["Two?", "Still there?", "One?"]);
+}
+
+#[test]
+fn a_backup_with_a_trigger_of_somebody_else_is_refused() {
+    let sandbox = sandbox();
+    ask(&sandbox, "One?");
+    let trigger = "CREATE TRIGGER later BEFORE INSERT ON runs BEGIN DELETE FROM texts; END";
+    let change = |path: &Path| {
+        Connection::open(path)
+            .and_then(|database| database.execute_batch(trigger))
+            .expect("it can be changed");
+    };
+    assert_eq!(store(&sandbox, &["backup", "copy.db"]).code, Some(0));
+    change(&sandbox.home().join("copy.db"));
+    insta::assert_snapshot!(store(&sandbox, &["restore", "copy.db"]).transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `copy.db` is no backup that can be restored, and nothing was changed: it has the trigger `later` on `runs`, which this program does not make
+      next: name a file that `store backup` made
+    ");
+    // The same in the database itself.
+    change(&database(&sandbox));
+    let transcript = store(&sandbox, &["check"]).transcript();
+    let (_, size) = transcript.split_once("1 run in ").expect("it says how large it is");
+    let size = size.split_once(':').expect("a colon follows").0;
+    insta::assert_snapshot!(transcript.replace(size, "<size>"), @"
+    exit 7
+    --- stdout
+    --- stderr
+    1 run in <size>: it is damaged
+    - it has the trigger `later` on `runs`, which this program does not make
+    next: restore a backup with `store restore FILE`, or leave it: the other runs are whole
+    ");
+}
+
+#[test]
+fn a_restored_backup_says_that_it_brings_tokens() {
+    let sandbox = sandbox();
+    ask(&sandbox, "One?");
+    for name in ["laptop", "phone", "tablet"] {
+        assert_eq!(sandbox.call(["keys", "create", name]).run().code, Some(0));
+    }
+    assert_eq!(sandbox.call(["keys", "revoke", "phone", "--yes"]).run().code, Some(0));
+    assert_eq!(store(&sandbox, &["backup", "copy.db"]).code, Some(0));
+    let restored = store(&sandbox, &["restore", "copy.db"]);
+    let expected = "2 access tokens came with the backup and may be used from now on: see `keys list`";
+    assert!(restored.stderr.contains(expected), "{}", restored.stderr);
+    assert_eq!(store(&sandbox, &["restore", "--json", "copy.db"]).json()["tokens"], 2);
 }
 
 #[test]

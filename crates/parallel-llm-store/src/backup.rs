@@ -20,6 +20,8 @@ pub struct Restored {
     pub path: PathBuf,
     /// The number of runs in it.
     pub runs: u64,
+    /// The number of access tokens in it that are not revoked: they admit their holders from now on.
+    pub tokens: u64,
     /// The new path of the previous database, if there was one.
     pub before: Option<PathBuf>,
     /// Spill files that the previous database had not imported. They are imported into this one if it has their runs,

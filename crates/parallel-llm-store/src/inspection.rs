@@ -104,6 +104,11 @@ impl Finding {
     }
 }
 
+/// The problem that the database has a part, such as a trigger on a table, that is not ours: it may change what is written.
+pub(crate) fn foreign_part(part: &str) -> String {
+    format!("it has the {part}, which this program does not make")
+}
+
 /// The findings of a check so far.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {

@@ -69,6 +69,28 @@ async fn a_token_is_found_by_its_hash_and_stays_found_when_it_is_revoked() {
 }
 
 #[tokio::test]
+async fn a_token_that_this_program_did_not_write_admits_nobody() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    store.create_token(new("one", 1)).await.unwrap();
+    store.create_token(new("two", 2)).await.unwrap();
+    fixture
+        .other_connection()
+        .execute("UPDATE tokens SET checksum = NULL WHERE name = ?", &[&"one"])
+        .unwrap();
+    let failure = store.find_token([1; 32]).await.unwrap_err();
+    assert_eq!(
+        (failure.code, &*failure.message),
+        (
+            Code::Storage,
+            "the run database holds a token that cannot be read: it is damaged: it does not match its checksum"
+        )
+    );
+    let listed = store.list_tokens().await.unwrap();
+    assert_eq!(listed.iter().map(|token| &*token.name).collect::<Vec<_>>(), ["two"]);
+}
+
+#[tokio::test]
 async fn the_name_of_a_token_is_never_reused() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;

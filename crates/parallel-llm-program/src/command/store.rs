@@ -219,8 +219,8 @@ async fn restore(context: &CommandContext<'_>, restore: &Restore) -> Result<u8, 
     let restored = context.service.database.restore(&restore.file).await?;
     if restore.json {
         let object = json!({
-            "schema": SCHEMA, "path": restored.path, "runs": restored.runs, "before": restored.before,
-            "files_waiting": restored.waiting,
+            "schema": SCHEMA, "path": restored.path, "runs": restored.runs, "tokens": restored.tokens,
+            "before": restored.before, "files_waiting": restored.waiting,
         });
         context.console.data(&format!("{object:#}"));
         return Ok(exit::ANSWER);
@@ -229,6 +229,15 @@ async fn restore(context: &CommandContext<'_>, restore: &Restore) -> Result<u8, 
     if let Some(before) = &restored.before {
         let before = safe::for_terminal(&before.display().to_string());
         context.console.say(&format!("the database that was there is kept: {before}"));
+    }
+    if restored.tokens > 0 {
+        let tokens = if restored.tokens == 1 {
+            "1 access token".to_owned()
+        } else {
+            format!("{} access tokens", restored.tokens)
+        };
+        let line = format!("{tokens} came with the backup and may be used from now on: see `keys list`");
+        context.console.say(&context.console.tone(Tone::Warning, &line));
     }
     if restored.waiting > 0 {
         let line = format!(

@@ -11,11 +11,12 @@ use super::Database;
 use super::connection::{Reader, begin_reading, time};
 use super::contents;
 use super::row::get;
+use super::schema;
 use super::session::Session;
 use crate::blocking::blocking;
 use crate::clock;
 use crate::error::DatabaseError;
-use crate::inspection::{CheckDepth, DatabaseState, Findings, Integrity};
+use crate::inspection::{CheckDepth, DatabaseState, Finding, Findings, Integrity};
 use crate::row::count;
 
 /// Longest wait for a connection of its own.
@@ -28,10 +29,15 @@ impl Database {
     }
 
     /// Checks the contents within this time. Uses a connection of its own, since a check may take long. A quick one only
-    /// reads the state: the server verifies its own pages.
+    /// reads the schema and the state: the server verifies its own pages.
     pub(crate) async fn check(&self, depth: CheckDepth, within: Duration) -> Result<Integrity, Failure> {
+        let mut findings = Findings::default();
+        for problem in self.read(|reader| Ok(schema::differences(&reader)?)).await? {
+            findings.add(Finding::of(problem));
+        }
         if depth == CheckDepth::Quick {
-            return self.state().await.map(|_| Integrity::Intact);
+            self.state().await?;
+            return Ok(findings.damages().map_or(Integrity::Intact, Integrity::Damaged));
         }
         let wire = Arc::clone(&self.wire);
         blocking(move || {
@@ -39,7 +45,6 @@ impl Database {
             let session = Session::open(&wire, CONNECT_WAIT)?;
             session.limit_statements(within)?;
             let now_ms = time(session.command(&begin_reading())?)?;
-            let mut findings = Findings::default();
             let checked = contents::check(&Reader { session: &session, now_ms }, &mut findings, until);
             match (checked, findings.damages()) {
                 (_, Some(damages)) => Ok(Integrity::Damaged(damages)),

@@ -17,6 +17,7 @@ mod purge;
 mod readers;
 mod row;
 mod runs;
+mod schema;
 mod search;
 mod seats;
 mod session;

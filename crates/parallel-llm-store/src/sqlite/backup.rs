@@ -11,6 +11,7 @@ use std::time::Duration;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
+use super::copy::Contents;
 use super::lock::FileLock;
 use super::{Database, copy};
 use crate::backup::{Backup, Restored};
@@ -50,7 +51,7 @@ impl Database {
 fn write(database: &Path, part: &Path, path: &Path) -> Result<Backup, Failure> {
     file::create_private(part).map_err(|cause| unwritable(path, &cause))?;
     copy::write(database, part, TIME_MAX)?;
-    let runs = copy::count_runs(part)?;
+    let runs = copy::count_contents(part)?.runs;
     let place = || -> io::Result<u64> {
         let file = File::open(part)?;
         file.sync_all()?;
@@ -80,9 +81,9 @@ pub async fn restore(path: &Path, spill_folders: &[PathBuf], from: &Path) -> Res
         // After success, the copy has been renamed, and there is nothing to remove.
         let _ = fs::remove_file(file::beside(&copied, ending));
     }
-    let (runs, before) = restored?;
+    let (Contents { runs, tokens }, before) = restored?;
     let waiting = Spills::of(&path, spill_folders).state().waiting.len();
-    Ok(Restored { path, runs, before, waiting })
+    Ok(Restored { path, runs, tokens, before, waiting })
 }
 
 /// Refuses a source that is not a plain file, is the database itself, or lacks its write-ahead log.
@@ -101,9 +102,13 @@ fn check_source(path: &Path, from: &Path) -> Result<(), Failure> {
     Err(error::no_backup(from, &why))
 }
 
-async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, Option<PathBuf>), Failure> {
+async fn put_in_place(
+    path: &Path,
+    from: &Path,
+    copied: &Path,
+) -> Result<(Contents, Option<PathBuf>), Failure> {
     let (source, copy) = (from.to_owned(), copied.to_owned());
-    let runs = blocking(move || take_copy(&source, &copy)).await?;
+    let contents = blocking(move || take_copy(&source, &copy)).await?;
     let lock = FileLock::wait_to_open(&file::beside(path, ".lock")).await?;
     let (path, copied) = (path.to_owned(), copied.to_owned());
     let before = blocking(move || {
@@ -111,11 +116,11 @@ async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, O
         let _lock = lock;
         replace(&path, &copied)
     });
-    Ok((runs, before.await?))
+    Ok((contents, before.await?))
 }
 
-/// Copies the backup, so that the verified bytes are the ones put in place, and returns the number of its runs.
-fn take_copy(from: &Path, copied: &Path) -> Result<u64, Failure> {
+/// Copies the backup, so that the verified bytes are the ones put in place, and returns what it holds.
+fn take_copy(from: &Path, copied: &Path) -> Result<Contents, Failure> {
     let take = || -> io::Result<()> {
         let mut target = file::create_private(copied)?;
         io::copy(&mut File::open(from)?, &mut target)?;
@@ -123,7 +128,7 @@ fn take_copy(from: &Path, copied: &Path) -> Result<u64, Failure> {
     };
     take().map_err(|cause| error::file(copied, &cause))?;
     match copy::check(copied, from, TIME_MAX)? {
-        Integrity::Intact => copy::count_runs(copied),
+        Integrity::Intact => copy::count_contents(copied),
         Integrity::Damaged(damages) => Err(damaged(from, &damages)),
         Integrity::Unfinished => Err(error::no_backup(from, "it could not be read through in an hour")),
     }

@@ -8,7 +8,7 @@ use rusqlite::{Error, ErrorCode};
 
 use super::connection::{open_for_reading, open_for_writing};
 use super::readers::READ_WAIT;
-use super::{APPLICATION_ID, Header, inspect, migrate, unopened};
+use super::{APPLICATION_ID, Header, inspect, migrate, schema, unopened};
 use crate::error::{self, DatabaseError};
 use crate::inspection::{CheckDepth, Integrity};
 use crate::row::count;
@@ -40,11 +40,20 @@ fn vacuum_into(path: &Path, to: &Path, within: Duration) -> rusqlite::Result<()>
     connection.execute("VACUUM INTO ?", [to]).map(drop)
 }
 
-/// How many runs are in this file.
-pub(super) fn count_runs(path: &Path) -> Result<u64, Failure> {
+/// How many runs are in this file, and how many tokens that are not revoked.
+pub(super) fn count_contents(path: &Path) -> Result<Contents, Failure> {
     let connection = open_for_reading(path, WAIT).map_err(unopened(path))?;
-    let runs = connection.query_row("SELECT COUNT(*) FROM runs", (), |row| row.get(0));
-    runs.map(count).map_err(unopened(path))
+    let sql = "SELECT (SELECT COUNT(*) FROM runs), (SELECT COUNT(*) FROM tokens WHERE revoked_at_ms IS NULL)";
+    let counted = connection
+        .query_row(sql, (), |row| Ok(Contents { runs: count(row.get(0)?), tokens: count(row.get(1)?) }));
+    counted.map_err(unopened(path))
+}
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contents {
+    pub(super) runs: u64,
+    pub(super) tokens: u64,
 }
 
 /// Migrates and verifies a copy of `named`, which is the name used in failures.
@@ -55,6 +64,11 @@ pub(super) fn check(path: &Path, named: &Path, within: Duration) -> Result<Integ
         _ if header.is_new => return Err(error::no_backup(named, "it is empty")),
         APPLICATION_ID => header.check(named)?,
         _ => return Err(error::no_backup(named, "it is a database of another program")),
+    }
+    // Before anything is written, which a trigger would follow. What cannot be read is damage, found below.
+    let differences = schema::differences(&connection, header.user_version).unwrap_or_default();
+    if let Some(first) = differences.first() {
+        return Err(error::no_backup(named, first));
     }
     // A copy with inconsistent pages must not be changed, only reported.
     let pages = inspect::check(&mut connection, CheckDepth::Quick, within)?;

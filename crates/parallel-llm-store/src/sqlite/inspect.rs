@@ -13,6 +13,7 @@ use super::Database;
 use super::connection::{Reader, open_for_reading};
 use super::contents;
 use super::readers::READ_WAIT;
+use super::schema;
 use crate::blocking::blocking;
 use crate::error::DatabaseError;
 use crate::file;
@@ -95,12 +96,16 @@ pub(super) fn check(
     }
 }
 
-/// Adds findings about pages, then about rows as far as they are readable.
+/// Adds findings about the schema and pages, then about rows as far as they are readable.
 fn collect_findings(
     connection: &Connection,
     depth: CheckDepth,
     findings: &mut Findings,
 ) -> rusqlite::Result<()> {
+    let format: u32 = connection.query_row("PRAGMA user_version", (), |row| row.get(0))?;
+    for problem in schema::differences(connection, format as usize)? {
+        findings.add(Finding::of(problem));
+    }
     // Ten problems say as much as a hundred.
     let sql = match depth {
         CheckDepth::Quick => "PRAGMA quick_check(10)",

@@ -20,12 +20,13 @@ mod readers;
 mod result_code;
 mod row;
 mod runs;
+mod schema;
 mod search;
 mod seats;
 mod tokens;
 mod transfer;
-
 mod write_connection;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,8 +43,8 @@ use connection::open_for_writing;
 pub(crate) use connection::{Reader, Transaction};
 pub(crate) use lock::FileLock;
 use readers::Readers;
-
 pub(crate) use write_connection::WriteConnection;
+
 /// Marks the file as ours in its header: "PLLM".
 const APPLICATION_ID: i64 = 0x504c_4c4d;
 /// All schema migrations in order. The file's `user_version` counts those applied.
@@ -58,6 +59,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0008_batches.sql"),
     include_str!("../../migrations/sqlite/0009_cancel.sql"),
 ];
+/// The migration that gives tokens a checksum. Since then, one without is none that this program made.
+const TOKENS_SEALED: usize = 3;
 /// Older versions can corrupt the database when the write-ahead log is reset during a read (fixed in 3.51.3).
 const VERSION_MIN: [u32; 3] = [3, 51, 3];
 /// Longest wait of a write: SQLite stores it as milliseconds in 31 bits.
@@ -192,9 +195,17 @@ fn is_sound(version: &str) -> bool {
 
 /// Applies the migrations after this one, each whole or not at all.
 fn migrate(connection: &mut Connection, from: usize) -> rusqlite::Result<()> {
-    for (step, script) in MIGRATIONS.iter().enumerate().skip(from) {
+    migrate_to(connection, from, MIGRATIONS.len())
+}
+
+/// Applies the migrations after `from`, up to this format.
+fn migrate_to(connection: &mut Connection, from: usize, format: usize) -> rusqlite::Result<()> {
+    for (step, script) in MIGRATIONS.iter().enumerate().take(format).skip(from) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(script)?;
+        if step == TOKENS_SEALED {
+            tokens::seal(&transaction)?;
+        }
         let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {}", step + 1);
         transaction.execute_batch(&mark)?;
         transaction.commit()?;

@@ -1,8 +1,8 @@
 //! Statements for access tokens.
 
 use parallel_llm_engine::PicoUsd;
-use rusqlite::Row;
 use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, Row};
 
 use super::connection::{Reader, Transaction};
 use crate::error::DatabaseError;
@@ -79,6 +79,18 @@ impl Transaction {
         let sql = "UPDATE tokens SET last_used_at_ms = ?1 WHERE token_id = ?2 AND IFNULL(last_used_at_ms, 0) <= ?1 - ?3";
         self.execute(sql, (now_ms, token_id, stands_ms)).map(drop)
     }
+}
+
+/// Gives a checksum to the tokens of a version that had none.
+pub(super) fn seal(connection: &Connection) -> rusqlite::Result<()> {
+    let mut statement =
+        connection.prepare(concat!("SELECT ", columns!(), " FROM tokens WHERE checksum IS NULL"))?;
+    for token in statement.query_map((), stored)? {
+        let token = token?.sealed();
+        let sql = "UPDATE tokens SET checksum = ? WHERE token_id = ?";
+        connection.execute(sql, (token.checksum, token.token.token_id))?;
+    }
+    Ok(())
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<StoredToken> {
