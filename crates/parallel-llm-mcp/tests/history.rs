@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use parallel_llm_testkit::simulator::{Fault, Script};
 use parallel_llm_testkit::{Output, Running, Sandbox, mask_report};
+use rusqlite::Connection;
 use serde_json::Value;
 
 const ONE: &str = "openai/gpt-6.1-sol";
@@ -327,6 +328,40 @@ fn purge_removes_texts_and_keeps_costs() {
     assert_eq!(runs(&sandbox, &["cost", "--json"]).json(), cost);
     assert_eq!(runs(&sandbox, &["search", "--json", "canary"]).json()["found"], serde_json::json!([]));
     assert_eq!(runs(&sandbox, &["list"]).text(), "");
+}
+
+/// Runs to purge: more than are removed between the look at their number and the signal.
+const MANY: u32 = 4_000;
+
+#[test]
+fn a_purge_that_is_stopped_gives_back_the_space_of_what_it_removed() {
+    let sandbox = sandbox();
+    ask(&sandbox, &[ONE], "Why?", &[]);
+    let database = Connection::open(sandbox.data_dir().join("runs.db")).expect("it opens");
+    // The columns of a run, with the number of the copy in its id.
+    let columns: Vec<String> = database
+        .prepare("SELECT name FROM pragma_table_info('runs') WHERE name <> 'run_id'")
+        .and_then(|mut names| names.query_map((), |row| row.get(0))?.collect())
+        .expect("the table has columns");
+    let columns = columns.join(", ");
+    let copy = format!(
+        "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < {MANY}) \
+         INSERT INTO runs (run_id, {columns}) SELECT SUBSTR(run_id, 1, 22) || PRINTF('%04d', n), {columns} FROM runs, number"
+    );
+    database.execute_batch(&copy).expect("a run can be copied");
+    let left = || -> u32 {
+        database.query_row("SELECT COUNT(*) FROM runs", (), |row| row.get(0)).expect("they are counted")
+    };
+    let purging = sandbox.call(["runs", "purge", "--older-than", FUTURE, "--yes"]).start();
+    sandbox.until("some are removed", || left() < MANY);
+    purging.signal("TERM");
+    let output = purging.wait();
+    assert_eq!(output.code, Some(143), "{}", output.stderr);
+    assert!(left() > 0, "it was stopped");
+    let free: u32 = database.query_row("PRAGMA freelist_count", (), |row| row.get(0)).expect("it is counted");
+    assert_eq!(free, 0, "{}", output.stderr);
+    let rest = runs(&sandbox, &["purge", "--older-than", FUTURE, "--yes"]);
+    assert_eq!((rest.code, left()), (Some(0), 0), "{}", rest.stderr);
 }
 
 #[test]

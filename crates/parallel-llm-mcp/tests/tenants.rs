@@ -8,6 +8,7 @@
 mod rules;
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -200,7 +201,9 @@ const OPERATIONS: &[(&str, Operation)] = &[
     }),
     ("purge", |service, name| {
         let selection = PurgeSelection::Named(vec![name.to_owned()]);
-        Box::pin(async move { service.retention.purge(&selection, |_| ()).await.map(drop) })
+        Box::pin(
+            async move { service.retention.purge(&selection, |_| ControlFlow::Continue(())).await.map(drop) },
+        )
     }),
 ];
 

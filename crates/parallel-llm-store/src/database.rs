@@ -347,6 +347,27 @@ impl Transaction {
         }
     }
 
+    /// Whether the words of a text leave the index with their text. If not, they are removed first, and by the text.
+    pub(crate) const fn words_go_with_texts(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
+    /// Removes the words of these texts from the index.
+    pub(crate) fn take_words_out(&mut self, texts: &[IndexedText]) -> Result<()> {
+        match self {
+            Self::Sqlite(it) => it.take_words_out(texts),
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Records that the words of this text and of newer ones are removed, and must not be indexed again.
+    pub(crate) fn note_taken_out(&mut self, run_id: &str, text_id: i64) -> Result<()> {
+        match self {
+            Self::Sqlite(it) => it.note_taken_out(run_id, text_id),
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
     of_either! {
         fn insert_run(&mut self, new: &NewRun, epoch: u64, stamp: &Stamp) -> Result<bool>;
         fn advance_run(&mut self, row: &RunRow, from: RunMoment, stamp: &Stamp) -> Result<bool>;
@@ -360,8 +381,6 @@ impl Transaction {
         fn change_counts(&mut self, changes: &CountChanges) -> Result<()>;
         fn put_words(&mut self, text: &IndexedText) -> Result<()>;
         fn note_indexed(&mut self, run_id: &str, newest: Option<i64>, is_whole: bool) -> Result<()>;
-        fn take_words_out(&mut self, texts: &[IndexedText]) -> Result<()>;
-        fn note_taken_out(&mut self, run_id: &str, text_id: i64) -> Result<()>;
         fn delete_run(&mut self, run_id: &str) -> Result<()>;
         fn insert_token(&mut self, new: &StoredToken) -> Result<Option<StoredToken>>;
         fn revoke_token(&mut self, token_id: i64, now_ms: i64) -> Result<Option<StoredToken>>;
@@ -457,7 +476,6 @@ impl WriteConnection {
             Self::Postgres(_) => Ok(()),
         }
     }
-}
 
     /// Notified when a reader finds that [`Self::check_in_place`] has something to do. Nobody notifies a server's.
     pub(crate) fn log_alarm(&self) -> Arc<Notify> {
@@ -466,3 +484,4 @@ impl WriteConnection {
             Self::Postgres(_) => Arc::default(),
         }
     }
+}

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::{CallerSlot, Failure, RunId, RunPlan};
-use tokio::time::Instant;
 
 use crate::backup::Backup;
 use crate::changes::Changes;
@@ -43,10 +42,9 @@ const SERVER_LEASE: Duration = Duration::from_secs(12);
 const PURGE_RUNS: usize = 32;
 /// Most steps of one purge; the rest is left to the next one. At fifty steps a second this is more than a day.
 const STEPS_MAX: usize = 5_000_000;
-/// Pause after a step, as a multiple of its duration, and its upper bound: the database retries a lock every hundred
-/// milliseconds, so other processes need that long to get it.
-const PAUSE_FACTOR: u32 = 2;
-const PAUSE_MAX: Duration = Duration::from_millis(250);
+/// Pause after a step: longer than the pause between two attempts of another process to get the lock, so that nobody waits
+/// for more than one step.
+const STEP_PAUSE: Duration = Duration::from_millis(3);
 /// How often, and how far apart, truncating the write-ahead log is tried while others read: five seconds in all.
 const CLEAR_TRIES: usize = 100;
 const CLEAR_PAUSE: Duration = Duration::from_millis(50);
@@ -247,10 +245,11 @@ impl Store {
         self.shared.writer.create_token(new).await
     }
 
-    /// All tokens ever created, oldest first; up to 10,000.
+    /// All tokens ever created, oldest first; up to 10,000. Damaged ones, which admit nobody, are left out; a check reports
+    /// them.
     pub async fn list_tokens(&self) -> Result<Vec<Token>, Failure> {
         let tokens = self.shared.database.read(|reader| Ok(reader.tokens()?)).await?;
-        tokens.into_iter().map(StoredToken::checked).collect()
+        Ok(tokens.into_iter().filter_map(|token| token.checked().ok()).collect())
     }
 
     /// The token of this hash, whether valid or not. Fast enough to be called for every request.
@@ -337,10 +336,9 @@ impl Store {
     }
 }
 
-/// Runs one step of a long task, then pauses for longer than it took, so that others can write.
+/// Runs one step of a long task, then lets others write.
 async fn in_turn<T>(step: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let begun = Instant::now();
     let done = step.await?;
-    tokio::time::sleep((begun.elapsed() * PAUSE_FACTOR).min(PAUSE_MAX)).await;
+    tokio::time::sleep(STEP_PAUSE).await;
     Ok(done)
 }

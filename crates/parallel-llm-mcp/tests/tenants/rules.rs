@@ -1,6 +1,7 @@
 //! Who may call each function of the service.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use parallel_llm_engine::{BatchId, Code, Failure, RunId, RunRequest};
@@ -152,7 +153,9 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
         "Models::overview" => service.models.overview("").await.map(drop),
         // Only a probe that was planned can run.
         "Doctor::plan_probe" | "Doctor::probe" => service.doctor.plan_probe().await.map(drop),
-        "Retention::purge" => service.retention.purge(&selection, |_| ()).await.map(drop),
+        "Retention::purge" => {
+            service.retention.purge(&selection, |_| ControlFlow::Continue(())).await.map(drop)
+        }
         "Retention::purgeable" => service.retention.purgeable(&selection).await.map(drop),
         "Importing::read" => service.import.read(Path::new("nowhere")).await.map(drop),
         "Database::back_up" => service.database.back_up(Path::new("nowhere/at/all")).await.map(drop),

@@ -2,6 +2,7 @@
 //! seats, without any text.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use parallel_llm_engine::{Code, Failure, RunId};
@@ -11,7 +12,7 @@ use super::history::History;
 use crate::report::ErrorReport;
 use crate::runs::files::{self, Erased};
 
-/// Runs purged in one batch: it takes about a second, after which progress is reported.
+/// Runs purged in one batch: it takes about a second at most, after which progress is reported.
 const RUNS_AT_ONCE: usize = 64;
 /// The version of the format.
 const SCHEMA: u32 = 1;
@@ -80,11 +81,12 @@ impl Retention {
     }
 
     /// Purges the runs in batches, and reports progress after each. A run's files are removed first: if that fails, the
-    /// run stays in the database for another attempt. An interrupted purge continues when it is called again.
+    /// run stays in the database for another attempt. If `report` breaks the purge off, it removes no more runs, and gives
+    /// back the space of those that it has removed; it continues when it is called again.
     pub async fn purge(
         &self,
         selection: &PurgeSelection,
-        mut report: impl FnMut(PurgeStage) + Send,
+        mut report: impl FnMut(PurgeStage) -> ControlFlow<()> + Send,
     ) -> Result<Purging, Failure> {
         self.history.principal.check_owner()?;
         let (runs, mut under_way) = self.selection(selection).await?;
@@ -98,9 +100,13 @@ impl Retention {
             purged_runs.extend(purged.runs);
             // A run may have been continued in the meantime.
             under_way.extend(purged.under_way);
-            report(PurgeStage::Removing { done: number * RUNS_AT_ONCE + some.len(), total: runs.len() });
+            let done = number * RUNS_AT_ONCE + some.len();
+            if report(PurgeStage::Removing { done, total: runs.len() }).is_break() {
+                break;
+            }
         }
-        report(PurgeStage::Overwriting);
+        // The space is given back in any case.
+        let _ = report(PurgeStage::Overwriting);
         let log_cleared = store.reclaim().await?;
         let Purging { failed, files, left, .. } = rest;
         let counts = Purging::of(&purged_runs, under_way);

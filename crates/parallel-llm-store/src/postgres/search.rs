@@ -164,19 +164,6 @@ impl Transaction {
                    is_indexed = $2 AND closed_at_ms IS NOT NULL WHERE run_id = $3";
         self.execute(sql, &[&newest, &is_whole, &run_id]).map(drop)
     }
-
-    /// Removes the words of these texts from the index.
-    pub(crate) fn take_words_out(&mut self, texts: &[IndexedText]) -> Result<(), DatabaseError> {
-        let ids: Vec<i64> = texts.iter().map(|text| text.text_id).collect();
-        self.execute("DELETE FROM words WHERE text_id = ANY($1)", &[&ids]).map(drop)
-    }
-
-    /// Records that the words of this text and of newer ones are removed, and must not be indexed again.
-    pub(crate) fn note_taken_out(&mut self, run_id: &str, text_id: i64) -> Result<(), DatabaseError> {
-        // Older texts are still indexed.
-        let sql = "UPDATE runs SET indexed_to = $1 - 1, is_indexed = TRUE WHERE run_id = $2";
-        self.execute(sql, &[&text_id, &run_id]).map(drop)
-    }
 }
 
 #[cfg(test)]

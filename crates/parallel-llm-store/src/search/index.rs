@@ -64,6 +64,9 @@ pub(crate) fn take_out(
     run_id: &str,
     bytes_max: usize,
 ) -> Result<TakenOut, DatabaseError> {
+    if transaction.words_go_with_texts() {
+        return Ok(TakenOut { is_whole: true, bytes: 0 });
+    }
     let texts = transaction.reader().indexed_texts(run_id)?;
     let mut taken_out = TakenOut { is_whole: true, bytes: 0 };
     let mut words = Vec::new();

@@ -1,5 +1,7 @@
 //! What a visitor does to a run: stop it, hurry it, skip a seat, continue it, delete it. Each is a form.
 
+use std::ops::ControlFlow;
+
 use askama::Template;
 use axum::Form;
 use axum::extract::Path;
@@ -118,7 +120,11 @@ async fn continued(visit: &Visit, run: String, continuation: Continuation) -> Re
 }
 
 async fn delete(visit: &Visit, run: String) -> Result<Response, Failure> {
-    let purged = visit.services.retention.purge(&PurgeSelection::Named(vec![run]), |_| ()).await?;
+    let purged = visit
+        .services
+        .retention
+        .purge(&PurgeSelection::Named(vec![run]), |_| ControlFlow::Continue(()))
+        .await?;
     match (purged.under_way.first(), purged.failed.first()) {
         (Some(id), _) => {
             let message = format!("the run {id} is under way");

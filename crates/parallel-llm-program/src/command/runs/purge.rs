@@ -1,10 +1,13 @@
 //! `runs purge`: deletes runs from the database and the output folder; their cost stays in the ledger.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::terminal::vocabulary;
-use parallel_llm_engine::Failure;
+use parallel_llm_engine::value::next::Advice;
+use parallel_llm_engine::{Code, Failure};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::Moment;
 use crate::command::{CommandContext, models};
@@ -14,6 +17,7 @@ use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::ErrorReport;
 use parallel_llm_service::{PurgeSelection, PurgeStage, Purging};
 use parallel_llm_settings::clock;
+use parallel_llm_settings::signals::{Signal, Signals};
 
 /// The interval of progress messages.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
@@ -51,22 +55,52 @@ pub(super) async fn run(context: &CommandContext<'_>, purge: Purge) -> Result<u8
         Some(moment) => PurgeSelection::Before(moment.unix_ms()),
         None => PurgeSelection::Named(purge.runs),
     };
-    let purging = if purge.yes {
-        let mut progress = Progress { context, described: Instant::now() };
-        context.service.retention.purge(&doomed, |stage| progress.render(stage)).await?
+    let (purging, stopped_by) = if purge.yes {
+        purge_until_signal(context, &doomed).await?
     } else {
-        context.service.retention.purgeable(&doomed).await?
+        (context.service.retention.purgeable(&doomed).await?, None)
     };
     if purge.json {
         context.console.data(&models::pretty(&purging));
     } else {
         render(context, &purging);
     }
+    if let Some(signal) = stopped_by {
+        return Ok(exit::of_signal(signal));
+    }
     Ok(match (purging.failed.is_empty(), purging.runs) {
         (true, _) => exit::ANSWER,
         (false, 0) => exit::STORAGE,
         (false, _) => exit::PARTIAL,
     })
+}
+
+/// Purges until a signal comes, and then gives back the space of what is removed; a second signal ends that, too.
+async fn purge_until_signal(
+    context: &CommandContext<'_>,
+    doomed: &PurgeSelection,
+) -> Result<(Purging, Option<Signal>), Failure> {
+    let (mut signals, stop) = (Signals::new(), CancellationToken::new());
+    let mut progress = Progress { context, described: Instant::now() };
+    let report = |stage| {
+        progress.render(stage);
+        if stop.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let purge = context.service.retention.purge(doomed, report);
+    let mut purge = std::pin::pin!(purge);
+    let signal = tokio::select! {
+        purging = &mut purge => return Ok((purging?, None)),
+        signal = signals.next() => signal,
+    };
+    stop.cancel();
+    context.console.say("stopping: the space of what is removed is given back; call it again for the rest");
+    tokio::select! {
+        purging = purge => Ok((purging?, Some(signal))),
+        _ = signals.next() => {
+            let failure = Failure::new(Code::Cancelled, "the purge was stopped before it had given back its space");
+            Err(failure.with_next(Advice::RunAgain))
+        }
+    }
 }
 
 /// Prints progress on stderr at intervals; a short purge prints none.
