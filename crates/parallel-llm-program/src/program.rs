@@ -17,6 +17,12 @@ use parallel_llm_service::Services;
 use parallel_llm_service::telemetry;
 use parallel_llm_settings::settings::{Environment, Settings};
 
+use parallel_llm_settings::signals;
+
+/// The fewest open files that one question needs: the runtime and the standard streams have ten, the database with its log,
+/// locks and readers eight, and a call and a file of its answer the rest.
+#[cfg(unix)]
+const OPEN_FILES_MIN: u64 = 24;
 /// Parses the arguments, makes the program with `wire`, runs the command, and returns the exit code.
 pub fn run(wire: impl Fn(&Settings) -> Services) -> ExitCode {
     let environment = Environment::read();
@@ -85,6 +91,7 @@ fn start(
     let code = runtime.block_on(async {
         let code = dispatch(wire, &settings, console.clone(), command).await.unwrap_or_else(|error| {
             console.fail(&error, wants_json);
+        signals::survive_file_size_limit();
             exit::of(error.code)
         });
         // A command that was stopped by a signal waits for no reader; otherwise a signal ends the wait.

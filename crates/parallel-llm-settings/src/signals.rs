@@ -1,4 +1,4 @@
-//! The signals that stop the program.
+//! The signals that stop the program, and the one that must not.
 //!
 //! A closing terminal sends SIGHUP. `nohup` starts a program with that signal ignored, and it must stay ignored; only
 //! Linux reports (in `/proc`) whether it is. On other systems SIGHUP keeps its default and ends the process at once,
@@ -76,6 +76,21 @@ impl Default for Signals {
         Self::new()
     }
 }
+
+/// Lets a write beyond the limit of a file's size fail with an error, as on a full disk, instead of ending the process:
+/// the default action of SIGXFSZ would lose answers that are paid for. For as long as the process runs; needs a runtime.
+#[cfg(unix)]
+pub fn survive_file_size_limit() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let number = rustix::process::Signal::XFSZ.as_raw();
+    // tokio never takes a handler back, and a program started by this one does not inherit it, as it would a signal that
+    // is ignored. If it cannot be installed, the limit ends the process as before.
+    drop(signal(SignalKind::from_raw(number)));
+}
+
+/// There is no such signal.
+#[cfg(not(unix))]
+pub const fn survive_file_size_limit() {}
 
 /// Whether SIGHUP is known not to be ignored. Checked before a handler is installed, which would hide it.
 #[cfg(unix)]

@@ -277,8 +277,7 @@ impl Running<'_> {
         written.expect("the program reads");
     }
 
-    /// Limits the size of the program's files from now on, or removes the limit: a full disk, and one with room. The
-    /// program must ignore the signal `XFSZ`.
+    /// Limits the size of the program's files from now on, or removes the limit: a full disk, and one with room.
     #[cfg(target_os = "linux")]
     pub fn limit_files(&self, bytes: Option<u64>) {
         self.limit(rustix::process::Resource::Fsize, bytes);
