@@ -5,6 +5,8 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
+#[cfg(unix)]
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use crate::command::{self, Command, CommandContext, Serve};
@@ -16,13 +18,13 @@ use crate::watchdog;
 use parallel_llm_service::Services;
 use parallel_llm_service::telemetry;
 use parallel_llm_settings::settings::{Environment, Settings};
-
 use parallel_llm_settings::signals;
 
 /// The fewest open files that one question needs: the runtime and the standard streams have ten, the database with its log,
 /// locks and readers eight, and a call and a file of its answer the rest.
 #[cfg(unix)]
 const OPEN_FILES_MIN: u64 = 24;
+
 /// Parses the arguments, makes the program with `wire`, runs the command, and returns the exit code.
 pub fn run(wire: impl Fn(&Settings) -> Services) -> ExitCode {
     let environment = Environment::read();
@@ -71,6 +73,7 @@ fn start(
     if let Command::Reference(reference) = &command {
         return command::refer(console, reference);
     }
+    check_open_files()?;
     let broken =
         |error: std::io::Error| Failure::new(Code::Internal, format!("the runtime cannot start: {error}"));
     let here = std::env::current_dir().unwrap_or_default();
@@ -89,9 +92,9 @@ fn start(
     let _watchdog = watchdog::start(runtime.handle()).map_err(broken)?;
     let wants_json = command.wants_json();
     let code = runtime.block_on(async {
+        signals::survive_file_size_limit();
         let code = dispatch(wire, &settings, console.clone(), command).await.unwrap_or_else(|error| {
             console.fail(&error, wants_json);
-        signals::survive_file_size_limit();
             exit::of(error.code)
         });
         // A command that was stopped by a signal waits for no reader; otherwise a signal ends the wait.
@@ -101,6 +104,27 @@ fn start(
     // A thread that still reads stdin cannot be waited for.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// Fails if so few files may be open at once that a run could not be stored. Checked first, since the runtime needs some
+/// itself, and says less clearly what it lacks.
+#[cfg(unix)]
+fn check_open_files() -> Result<(), Failure> {
+    match rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
+        Some(limit) if limit < OPEN_FILES_MIN => {
+            let message =
+                format!("only {limit} files may be open at once, and this program needs {OPEN_FILES_MIN}");
+            Err(Failure::new(Code::Storage, message).with_next(Advice::AllowOpenFiles).with_retryable(false))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Other systems have no such limit.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the same shape as where there is a limit")]
+const fn check_open_files() -> Result<(), Failure> {
+    Ok(())
 }
 
 async fn dispatch(

@@ -126,6 +126,7 @@ impl DatabaseErrorKind {
     /// The kind of a file system error.
     pub(crate) fn of_io(cause: &io::Error) -> Self {
         match cause.kind() {
+            _ if is_of_descriptors(cause) => Self::Descriptors,
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
             io::ErrorKind::NotADirectory
@@ -136,6 +137,20 @@ impl DatabaseErrorKind {
             _ => Self::Disk,
         }
     }
+}
+
+/// Whether the process or the system has too many open files.
+#[cfg(unix)]
+fn is_of_descriptors(cause: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let short = [Errno::MFILE, Errno::NFILE];
+    cause.raw_os_error().is_some_and(|code| short.iter().any(|errno| errno.raw_os_error() == code))
+}
+
+/// Other systems have no such limit.
+#[cfg(not(unix))]
+const fn is_of_descriptors(_: &io::Error) -> bool {
+    false
 }
 
 /// A failed database operation. The caller adds what it was doing.
@@ -153,6 +168,11 @@ impl DatabaseError {
         Self { kind: DatabaseErrorKind::Crowded, cause: cause.into() }
     }
 
+    /// The files of the write-ahead log are not those that were opened, and cannot be opened again for this reason.
+    pub(crate) fn logless(cause: &str) -> Self {
+        Self { kind: DatabaseErrorKind::Logless, cause: cause.into() }
+    }
+
     /// Whether waiting may help: another connection holds a lock, or the server is away.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self.kind, DatabaseErrorKind::Locked | DatabaseErrorKind::Away | DatabaseErrorKind::Logless)
@@ -168,11 +188,6 @@ impl DatabaseError {
         self.failure("cannot write to the run database")
     }
 }
-    /// The files of the write-ahead log are not those that were opened, and cannot be opened again for this reason.
-    pub(crate) fn logless(cause: &str) -> Self {
-        Self { kind: DatabaseErrorKind::Logless, cause: cause.into() }
-    }
-
 
 /// The result of a database operation.
 pub(crate) type DatabaseResult<T, E = DatabaseError> = Result<T, E>;

@@ -152,11 +152,12 @@ fn files_that_could_not_be_opened_are_written_later() {
     until_one_file_is_missing(&sandbox, &sandbox.data_dir().join("runs"));
     server.running.limit_open_files(Some(3));
     sandbox.until("the run is decided", || word(&stored_run(&sandbox), "status") == "complete");
-    sandbox.pause(Duration::from_millis(500));
     let folder = sandbox.data_dir().join("runs").join(word(&stored_run(&sandbox), "run_id"));
+    // The answer does not wait for its files any longer.
+    let report = server.result(call);
+    assert_eq!(word(&report["files"], "state"), "failed", "{report}");
     assert!(!folder.join("final_best.md").exists(), "no file can be opened");
     server.running.limit_open_files(None);
-    let report = server.result(call);
     sandbox.until("the files are written", || folder.join("run.json").is_file());
     let text = fs::read_to_string(folder.join("final_best.md")).expect("it can be read");
     assert_eq!(text, word(&report, "answer"));

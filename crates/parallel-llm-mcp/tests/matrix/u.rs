@@ -367,6 +367,18 @@ fn u57_no_more_descriptors() {
 }
 
 #[test]
+fn too_few_descriptors_for_a_run_are_said_before_anything_else() {
+    let sandbox = sandbox();
+    for limit in ["ulimit -n 5", "ulimit -n 8", "ulimit -n 23"] {
+        let output = output_of(ask(&sandbox, &[ONE]).under(limit));
+        let error = &output.json()["error"];
+        assert_eq!((output.code, &error["code"]), (Some(7), &"storage".into()), "{limit}: {error}");
+        assert!(error["next"].to_string().contains("ulimit -n 1024"), "{error}");
+    }
+    assert_eq!(sandbox.chats().len(), 0);
+}
+
+#[test]
 fn u58_another_model_than_asked() {
     let behaviour = Behaviour { dated_slug: true, ..Behaviour::instant() };
     let sandbox = sandbox().scripted(ONE, Script::behaving(behaviour));

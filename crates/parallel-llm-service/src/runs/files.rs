@@ -22,6 +22,7 @@ use parallel_llm_engine::{Code, Event, Failure, RunId, SeatNumber, SeatStatus};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use erase::{Erased, erase};
@@ -44,6 +45,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// sockets.
 const TRIES: u32 = 10;
 const RETRY_INTERVAL: Duration = Duration::from_millis(300);
+/// Attempts after the files were reported as failed. The pause before each is twice as long as the one before, up to the
+/// longest: a shortage that lasts for a quarter of an hour does not end by itself.
+const LATER_TRIES: u32 = 20;
+const LATER_PAUSE_MAX: Duration = Duration::from_secs(60);
 /// The longest part of a model's name in a file name, in bytes.
 const SLUG_BYTES_MAX: usize = 64;
 
@@ -254,16 +259,20 @@ impl FileWriter {
         Self { around, ..self }
     }
 
-    /// Follows the run until it is closed or its process is lost.
-    pub async fn follow(mut self) {
+    /// Follows the run until it is closed or its process is lost. Files that cannot be written for want of a resource are
+    /// written later, unless the process is `leaving`.
+    pub async fn follow(mut self, leaving: CancellationToken) {
         let hub = Arc::clone(&self.hub);
         let mut over = std::pin::pin!(hub.reached(Phase::Closed));
         let (mut run, mut events) = hub.watch_events();
         let mut is_over = false;
         loop {
             let tries = if is_over { TRIES } else { 1 };
-            self.write_patiently(&run, tries).await;
+            let is_short = self.write_patiently(&run, tries).await;
             if is_over {
+                if is_short {
+                    leaving.run_until_cancelled(self.write_later(&run)).await;
+                }
                 return;
             }
             is_over = tokio::select! {
@@ -275,9 +284,21 @@ impl FileWriter {
         }
     }
 
+    /// Writes the missing files at intervals as long as a resource is short.
+    async fn write_later(&mut self, run: &Run) {
+        let mut pause = RETRY_INTERVAL;
+        for _ in 0..LATER_TRIES {
+            pause = (pause * 2).min(LATER_PAUSE_MAX);
+            tokio::time::sleep(pause).await;
+            if !self.write_patiently(run, 1).await {
+                return;
+            }
+        }
+    }
+
     /// Writes the missing files, and retries if a resource is short for a moment. New events bring another call, so
-    /// only the last call uses several tries.
-    async fn write_patiently(&mut self, run: &Run, tries: u32) {
+    /// only the last call uses several tries. Returns whether the resource is still short.
+    async fn write_patiently(&mut self, run: &Run, tries: u32) -> bool {
         let mut written = self.write_new(run).await;
         for _ in 1..tries {
             match &written {
@@ -286,11 +307,13 @@ impl FileWriter {
             }
             written = self.write_new(run).await;
         }
+        let is_short = written.as_ref().is_err_and(is_shortage);
         match written {
             Ok(()) if run.is_decided() => self.publish(FilesState::Written, None),
             Ok(()) => {}
             Err(error) => self.publish(FilesState::Failed, Some(error.to_string())),
         }
+        is_short
     }
 
     /// Writes the missing texts and, once the run is decided, removes outdated files and writes the report, unless it would be

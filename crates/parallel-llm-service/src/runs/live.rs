@@ -208,7 +208,7 @@ impl Runs {
         let Some(folder) = folder else { return FilesWatch::off() };
         let (writer, watch) =
             FileWriter::new(folder, hub, Arc::clone(&self.calibration), self.writing.clone());
-        self.writing.spawn(writer.within(self.around_files.clone()).follow());
+        self.writing.spawn(writer.within(self.around_files.clone()).follow(self.leaving.clone()));
         watch
     }
 

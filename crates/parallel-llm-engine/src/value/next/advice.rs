@@ -132,6 +132,7 @@ advice! {
     CheckDataFolder, Machine: "check the free space and the permissions of the data folder";
     CheckFolderIsWritable, Machine: "check that the data folder is a folder you may write to";
     CheckDisk, Machine: "check the free space and the health of the disk of the data folder";
+    AllowOpenFiles, Machine: "allow more open files, such as with `ulimit -n 1024` before the start";
     FreeSpace, Machine: "free some space on the disk of the data folder, then try again";
     FreeDatabase, Machine: "free the database or its disk";
     #[serde(rename = "mend_folder_permissions")]
