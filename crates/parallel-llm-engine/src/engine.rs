@@ -61,6 +61,12 @@ impl Engine {
         Self { text_budget: TextBudget::new(text_bytes_max), ..self }
     }
 
+    /// Sets how many bytes of text one run may hold before its answers are cut.
+    #[must_use]
+    pub fn with_run_text_bytes_max(self, run_bytes_max: usize) -> Self {
+        Self { text_budget: self.text_budget.with_run_bytes_max(run_bytes_max), ..self }
+    }
+
     /// Begins a new run. When this returns, its plan and its first requests are durable, but no request has left. So a run
     /// that the journal refuses costs nothing.
     pub async fn open(&self, hub: Arc<Hub>, stop: Stop) -> Result<Underway, Failure> {

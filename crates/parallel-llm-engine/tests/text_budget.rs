@@ -9,7 +9,7 @@ use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::engine::Underway;
 use parallel_llm_engine::plan::Timers;
 use parallel_llm_engine::port::memory::MemoryJournal;
-use parallel_llm_engine::{Engine, Run, RunId, Stop};
+use parallel_llm_engine::{Code, Engine, Run, RunId, SeatStatus, Stop};
 use tokio::join;
 use tokio::time::sleep;
 
@@ -143,6 +143,32 @@ async fn waiting_for_text_space_fires_no_call_timer_and_ends_with_the_run() {
       because cancelled: the run was cancelled
       1 bob cancelled, 1 request 1000 ms, ~?: cancelled: given up before it had answered
     ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_full_of_text_cuts_its_answers_and_sends_no_more_requests() {
+    let replies = [
+        ("ada", after(0).text("12345678").wait(90).end()),
+        ("bob", after(10).text("abc").wait(10).text("defgh").wait(90).end()),
+        ("cyd", says(10, "late").admitted_after(30)),
+    ];
+    let mut shared = SharedEngine::new(1_000, &replies, 9);
+    shared.engine = shared.engine.with_run_text_bytes_max(12);
+    let full = shared.begin(1, &["ada", "bob", "cyd"], LONG).await;
+    let hub = Arc::clone(&full.hub);
+    full.underway.finish().await;
+    let run = hub.snapshot();
+    let texts: Vec<_> = run.seats.iter().map(|seat| (seat.status, seat.text())).collect();
+    let expected = [
+        (SeatStatus::Answered, Some("12345678")),
+        (SeatStatus::Cut, Some("abcd")),
+        (SeatStatus::Failed, None),
+    ];
+    assert_eq!(texts, expected);
+    let codes: Vec<_> =
+        run.seats.iter().map(|seat| seat.failure.as_ref().map(|failure| failure.code)).collect();
+    assert_eq!(codes, [None, Some(Code::AnswerTooLarge), Some(Code::AnswerTooLarge)]);
+    assert_eq!(shared.asked_at_ms("cyd"), [0; 0], "what is not sent is not paid for");
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,6 +17,9 @@ use flood::{Flood, Server};
 /// it has outgrown, and memory that the allocator has not yet returned.
 const ABOVE_IDLE_BYTES_MAX: u64 = 96 * 1024 * 1024;
 
+/// The same for a run whose answers together reach the bound of 64 MiB: each is in memory up to four times.
+const FULL_RUN_BYTES_MAX: u64 = 448 * 1024 * 1024;
+
 /// Longer than any flood takes.
 const CLIENT_WALL_MS: &str = "3600000";
 
@@ -123,6 +126,23 @@ fn a_compressed_flood_is_refused() {
 #[test]
 fn an_endless_answer_is_cut_off_and_kept() {
     assert_eq!(meet(Flood::Answer), "answer_too_large");
+}
+
+#[test]
+fn endless_answers_of_a_whole_panel_are_cut_off_and_kept() {
+    let server = Server::start();
+    let mut program = Program::start(&server.base_url());
+    assert_eq!(program.ask(Flood::None), "answered");
+    let idle = program.peak_bytes();
+    let panel = format!("{}*64", Flood::Answer.model());
+    let arguments = json!({"prompt": "How much?", "models": [panel], "strategy": "panel"});
+    let result = program.request("tools/call", &json!({"name": "process_prompt", "arguments": arguments}));
+    let reply = &result["structuredContent"];
+    let described = reply.to_string();
+    assert!(described.contains("the answers of this run together are longer than"), "{result}");
+    let above = program.peak_bytes() - idle;
+    assert!(above <= FULL_RUN_BYTES_MAX, "it took {} MiB above idle", above / 1024 / 1024);
+    assert_eq!(program.ask(Flood::None), "answered", "it still works");
 }
 
 #[test]

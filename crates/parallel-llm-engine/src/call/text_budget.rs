@@ -3,6 +3,7 @@
 //! Above the bound only the oldest run proceeds. The others send nothing, read nothing (so that their providers wait at the
 //! socket) and fuse nothing until text is released. Nothing that was paid for is dropped, but the clock of a waiting run
 //! keeps running. So all runs together hold at most the bound, one run more, and the text that was being read when it was reached.
+//! One run has a bound of its own: a text that goes beyond it is cut there, and what came before is kept.
 //!
 //! Invariant: some run proceeds. A run whose calls all wait for a connection lets the next oldest proceed as well, because
 //! the run that holds the connection may be waiting here.
@@ -14,14 +15,25 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::plan::caller_slot::CallerSlot;
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+
 /// The default bound in bytes. A text is in memory up to three times: in the reply, for watchers and in a checkpoint; later
 /// as an answer, in a prompt and in a request. A thousand runs with usual answers of some kilobytes stay far below.
 pub(crate) const TEXT_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// The default bound of one run in bytes: 64 answers of a million each, which is longer than any output cap, and half of what
+/// all runs may hold, so that one run never keeps all others waiting. With its copies, such a run takes some 300 MB.
+pub(crate) const RUN_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// What the synthesizer may write beyond it, since its call comes last: the longest answer that is read.
+const SYNTHESIS_BYTES: usize = 8 * 1024 * 1024;
 
 /// The budget of a process. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct TextBudget {
     shared: Arc<Shared>,
+    run_bytes_max: usize,
 }
 
 #[derive(Debug)]
@@ -68,7 +80,12 @@ impl TextBudget {
             register: Mutex::default(),
             changed: Notify::new(),
         };
-        Self { shared: Arc::new(shared) }
+        Self { shared: Arc::new(shared), run_bytes_max: RUN_BYTES_MAX }
+    }
+
+    /// The same budget with another bound of each run.
+    pub(crate) fn with_run_bytes_max(self, run_bytes_max: usize) -> Self {
+        Self { run_bytes_max, ..self }
     }
 
     /// Registers a run that begins.
@@ -114,6 +131,22 @@ impl Turn {
     pub(crate) fn add(&self, bytes: usize) {
         self.held.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.budget.shared.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// How many bytes of text this slot may add to the run.
+    pub(crate) fn room(&self, slot: CallerSlot) -> usize {
+        let beyond = if matches!(slot, CallerSlot::Synthesizer(_)) { SYNTHESIS_BYTES } else { 0 };
+        let bytes_max = self.budget.run_bytes_max.saturating_add(beyond);
+        bytes_max.saturating_sub(self.held.bytes.load(Ordering::Relaxed))
+    }
+
+    /// Why a text ends here, or a request is not sent: the run has no room for it.
+    pub(crate) fn overflow(&self) -> Failure {
+        let bytes_max = self.budget.run_bytes_max;
+        Failure::new(
+            Code::AnswerTooLarge,
+            format!("the answers of this run together are longer than {bytes_max} bytes"),
+        )
     }
 
     /// Whether the run may proceed: there is room, or it is its turn.

@@ -153,6 +153,9 @@ impl UpstreamCall {
         if let Err(failure) = self.seat.check_inputs(&self.prompt.messages) {
             return Admission::Refused(failure);
         }
+        if self.context.turn.room(self.slot) == 0 {
+            return Admission::Refused(self.context.turn.overflow());
+        }
         let input_bytes = self.prompt.messages.iter().map(Message::weight_bytes).sum();
         match self.context.budget.reserve(budget::worst_call(&self.seat, input_bytes)) {
             Ok(reserved) => self.reserved = reserved,
@@ -246,6 +249,9 @@ impl UpstreamCall {
                     None => None,
                 };
                 match admitted.filter(|_| !self.sending.is_over()) {
+                    Some(Ok(_)) if context.turn.room(self.slot) == 0 => {
+                        return Err(Box::new(self.never(before, context.turn.overflow())));
+                    }
                     Some(Ok(permit)) => {
                         context.log.stage(self.sent());
                         permit
@@ -326,6 +332,13 @@ impl UpstreamCall {
                     let rest = self.reveal.finish();
                     self.show(&rest);
                     break End::Whole(end);
+                }
+                Some(Ok(ReplyPart::Text(piece))) if piece.len() > context.turn.room(self.slot) => {
+                    let kept = &piece[..piece.floor_char_boundary(context.turn.room(self.slot))];
+                    if !kept.is_empty() {
+                        self.take(ReplyPart::Text(kept.to_owned()), &mut reply, &clock);
+                    }
+                    break End::Broken(context.turn.overflow());
                 }
                 Some(Ok(part)) => {
                     checkpoints.has_staged_id |= matches!(part, ReplyPart::Accepted { .. });
