@@ -18,7 +18,8 @@ pub(super) const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high
 /// A day: longer than any model thinks, and short enough that sums of timers do not overflow.
 const DAY_MS: u64 = 86_400_000;
 
-/// Who may set a setting.
+/// Who may set a setting. A project's file comes with a stranger's repository: it may choose what is asked within the user's
+/// limits, and may neither raise what that costs nor lose what was paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Everybody, including project files.
@@ -93,7 +94,7 @@ settings! {
     CheckTimeoutMs = "check_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "60000", User,
         "Milliseconds the check of one answer may take.",
         because "a small program is compiled and tested in less, and one that never ends delays no run for long";
-    MaxTokens = "max_tokens", Kind::Whole { min: 1, max: 1_000_000 }, "16000", Project,
+    MaxTokens = "max_tokens", Kind::Whole { min: 1, max: 1_000_000 }, "16000", Tighter,
         "The output cap of each call in tokens, reasoning included.",
         because "it includes reasoning, and without it a call may use the model's own cap, which is several times as much";
     BudgetUsd = "budget_usd", Kind::Usd, "3", Tighter,
@@ -102,7 +103,7 @@ settings! {
     BudgetDayUsd = "budget_day_usd", Kind::Usd, "", Tighter,
         "The most that all runs of this data folder together may cost in a day (UTC), including what runs in progress may still cost; a run above it is refused before anything is sent.",
         because "the budget bounds each run already";
-    PromptCharsMax = "prompt_chars_max", Kind::Whole { min: 1, max: 16_777_216 }, "100000", Project,
+    PromptCharsMax = "prompt_chars_max", Kind::Whole { min: 1, max: 16_777_216 }, "100000", Tighter,
         "The longest prompt in characters, attachments included.",
         because "it is enough for a long document, and a mistyped path to a huge file is not paid for five times";
     CallsPerKeyMax = "calls_per_key_max", Kind::Whole { min: 1, max: 65_536 }, "64", Tighter,
@@ -147,10 +148,10 @@ settings! {
     DrainMs = "drain_ms", Kind::Whole { min: 0, max: 600_000 }, "25000", User,
         "Milliseconds that the program waits for answers in flight when it is stopped.",
         because "it is below the 30 s after which supervisors commonly kill a program";
-    Store = "store", Kind::Store, "full", Tighter,
+    Store = "store", Kind::Store, "full", User,
         "How much of a run is stored in the database.",
         because "an answer that was paid for is not lost";
-    Files = "files", Kind::Switch { strict: false }, "on", Tighter,
+    Files = "files", Kind::Switch { strict: false }, "on", User,
         "Whether answers are also written as files.",
         because "a file can be read, compared and mailed without this program";
     OutputDir = "output_dir", Kind::Path, "", User,
@@ -237,7 +238,7 @@ settings! {
     ServiceTier = "service_tier", Kind::Word, "", User,
         "The service tier to request from OpenRouter, by the provider's name for it, such as `flex` or `priority`.",
         because "the list of models has the prices of the usual tier";
-    Session = "session", Kind::Choice(&["run", "seat", "off"]), "run", Tighter,
+    Session = "session", Kind::Choice(&["run", "seat", "off"]), "run", User,
         "Which calls share a session at OpenRouter, so that a provider's prompt cache is used.",
         because "all seats of a run are sent the same question";
     AppTitle = "app_title", Kind::TextOrOff, "parallel-llm-mcp", User,

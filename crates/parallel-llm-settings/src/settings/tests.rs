@@ -418,34 +418,30 @@ fn a_project_file_cannot_exceed_the_users_limits() {
             tighten("budget_usd", "PARALLEL_LLM_BUDGET_USD")
         ),
     );
+    for (name, own, above) in [("prompt_chars_max", "1000", "1001"), ("max_tokens", "500", "501")] {
+        let variable = format!("PARALLEL_LLM_{}", name.to_uppercase());
+        check_project(
+            &format!("{name} = {own}"),
+            &format!("{name} = {above}"),
+            &format!(
+                "PROJECT:1:{}: a project file may not set `{name}` to `{above}`: you allow `{own}` (user file USER:1) | {}",
+                name.len() + 4,
+                tighten(name, &variable)
+            ),
+        );
+    }
     check_project(
-        "store = 'metadata'",
-        "store = 'full'",
+        "attachment_bytes_max = 10",
+        "zdr = true\nattachment_bytes_max = 11",
         &format!(
-            "PROJECT:1:9: a project file may not set `store` to `full`: you allow `metadata` (user file USER:1) | {}",
-            tighten("store", "PARALLEL_LLM_STORE")
-        ),
-    );
-    check_project(
-        "session = 'seat'\nattachment_bytes_max = 10",
-        "session = 'run'",
-        &format!(
-            "PROJECT:1:11: a project file may not set `session` to `run`: you allow `seat` (user file USER:1) | {}",
-            tighten("session", "PARALLEL_LLM_SESSION")
-        ),
-    );
-    check_project(
-        "session = 'seat'\nattachment_bytes_max = 10",
-        "session = 'off'\nattachment_bytes_max = 11",
-        &format!(
-            "PROJECT:2:24: a project file may not set `attachment_bytes_max` to `11`: you allow `10` (user file USER:2) | {}",
+            "PROJECT:2:24: a project file may not set `attachment_bytes_max` to `11`: you allow `10` (user file USER:1) | {}",
             tighten("attachment_bytes_max", "PARALLEL_LLM_ATTACHMENT_BYTES_MAX")
         ),
     );
-    let project = "budget_usd = 0.5\nstore = 'none'\nfiles = 'off'\nzdr = true\ndata_collection = 'deny'\nprovider_fallbacks = false\nmax_output_usd_per_million = 5\nreasoning_effort = 'low'\nsession = 'off'";
+    let project = "budget_usd = 0.5\nprompt_chars_max = 10\nmax_tokens = 20\nzdr = true\ndata_collection = 'deny'\nprovider_fallbacks = false\nmax_output_usd_per_million = 5\nreasoning_effort = 'low'";
     let home = Home::of(&[(USER, "budget_usd = 2"), (PROJECT, project)]);
     let settings = home.load();
-    assert_eq!((settings.store, settings.files), (StoreMode::None, false));
+    assert_eq!((settings.prompt_chars_max, settings.max_tokens), (10, 20));
     assert_eq!(settings.budget, PicoUsd::from_decimal("0.5").unwrap());
     assert_eq!(
         settings.routing,
@@ -454,11 +450,20 @@ fn a_project_file_cannot_exceed_the_users_limits() {
             data_collection: Some(DataCollection::Deny),
             fallbacks: Some(false),
             output_price_max: Some(PicoUsd::from_usd(5)),
-            session: Session::Off,
             ..Routing::default()
         }
     );
     assert_eq!(settings.effort, Some(Effort::Low));
+}
+
+#[test]
+fn a_project_file_loses_nothing_that_was_paid_for() {
+    for line in ["store = 'none'", "store = 'full'", "files = 'off'", "session = 'off'"] {
+        let name = line.split(' ').next().unwrap();
+        let variable = format!("PARALLEL_LLM_{}", name.to_uppercase());
+        let own = format!("set `{name}` in your own file or as `{variable}`");
+        check_project("", line, &format!("PROJECT:1:1: a project file may not set `{name}` | {own}"));
+    }
 }
 
 #[test]
