@@ -1,12 +1,13 @@
 //! Removes keys from text before it is shown.
 //!
-//! First every known key, as it is or as it may be echoed: in another case, in hexadecimal, in base64, percent-encoded,
-//! or a part of it. Then everything that looks like a key, because a provider may echo one that is not ours. Invariant:
-//! no known key of at least [`KEY_BYTES_MIN`] bytes is left in the text, nor [`PIECE_CHARS`] characters of one in a
-//! row.
+//! First every known key, as it is or as it may be echoed: in another case, in hexadecimal, in base32 or base64, with codes of
+//! percent, JSON or HTML, backwards, with anything between its letters, or a part of it. Then everything that looks like a
+//! key, because a provider may echo one that is not ours. Invariants: no known key of at least [`KEY_BYTES_MIN`] bytes is
+//! left in the text, nor [`PIECE_CHARS`] characters of one in a row; a text is read a fixed number of times.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;
+use std::ops::Range;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -25,6 +26,28 @@ const PREFIXES: [&str; 6] = ["sk-", "gsk_", "xai-", "AIza", "AQ.", "plm_"];
 /// The shortest word with such a prefix that is treated as a key. Real ones have at least 35 characters, the masked
 /// ones that providers echo (`sk-or-v1-au7...890`) half as many.
 const SHAPE_BYTES_MIN: usize = 16;
+/// How the tokens of other services begin that a provider may echo, and the shortest of each: long enough that no word of a
+/// message begins so.
+const STRANGERS: [(&str, usize); 16] = [
+    ("ghp_", 24),
+    ("gho_", 24),
+    ("ghu_", 24),
+    ("ghs_", 24),
+    ("ghr_", 24),
+    ("github_pat_", 40),
+    ("glpat-", 24),
+    ("AKIA", 20),
+    ("ASIA", 20),
+    ("xoxb-", 24),
+    ("xoxp-", 24),
+    ("xoxa-", 24),
+    ("xapp-", 24),
+    ("hf_", 32),
+    ("npm_", 36),
+    ("pypi-", 40),
+];
+/// How a signed token begins, the parts it has, and the shortest one.
+const SIGNED: (&str, usize, usize) = ("eyJ", 3, 40);
 /// What precedes a key in a header, and the hash of one in the address of its page.
 const INTRODUCTIONS: [&str; 3] = ["bearer ", "/keys/", "?key="];
 
@@ -32,11 +55,14 @@ const INTRODUCTIONS: [&str; 3] = ["bearer ", "/keys/", "?key="];
 /// known prefixes of keys have up to 9 (`sk-or-v1-`).
 const PIECE_CHARS: usize = 12;
 
-/// A key as it may be echoed: itself, in hexadecimal, or in base64.
+/// Letters and digits of base32.
+const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+
+/// A key as it may be echoed: itself, backwards, in hexadecimal, in base32 or in base64.
 #[derive(Clone, Debug)]
 struct Spelling {
-    /// Its pieces, in each of both [`READINGS`].
-    pieces: [Pieces; 2],
+    /// Its pieces, in each of the [`READINGS`]; none in a reading that leaves too little of it.
+    pieces: [Option<Pieces>; 3],
 }
 
 /// The pieces of a spelling that reveal the key.
@@ -109,10 +135,23 @@ impl Scrubber {
 /// bytes: it may follow `Bearer ` or a name. Its two alphabets are treated as one, see [`Readable`].
 fn spellings(key: &str, seed: &RandomState) -> Vec<Spelling> {
     let spelling = |text: &str, piece_bytes: usize| Spelling {
-        pieces: READINGS.map(|reading| Pieces::of(&Readable::of(text, reading).bytes, piece_bytes, seed)),
+        pieces: READINGS.map(|reading| {
+            let read = Readable::of(text, reading).bytes;
+            // The letters of a key made of signs are in every text.
+            let tells = reading.takes_all || read.len() >= KEY_BYTES_MIN;
+            tells.then(|| Pieces::of(&read, piece_bytes, seed))
+        }),
     };
     let hex = key.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
-    let mut all = vec![spelling(key, PIECE_CHARS), spelling(&hex, 2 * PIECE_CHARS)];
+    let backwards: String = key.chars().rev().collect();
+    let mut all =
+        vec![spelling(key, PIECE_CHARS), spelling(&hex, 2 * PIECE_CHARS), spelling(&backwards, PIECE_CHARS)];
+    for before in 0..5 {
+        let shifted = [&[0; 5][..before], key.as_bytes()].concat();
+        let coded = base32(&shifted);
+        let inner = &coded[(before * 8).div_ceil(5)..shifted.len() * 8 / 5];
+        all.push(spelling(inner, PIECE_CHARS * 8 / 5));
+    }
     for before in 0..3 {
         let shifted = [&[0; 3][..before], key.as_bytes()].concat();
         let coded = URL_SAFE_NO_PAD.encode(&shifted);
@@ -121,6 +160,24 @@ fn spellings(key: &str, seed: &RandomState) -> Vec<Spelling> {
         all.push(spelling(inner, PIECE_CHARS * 4 / 3));
     }
     all
+}
+
+/// The bytes in base32, in lower case and without padding.
+fn base32(bytes: &[u8]) -> String {
+    let mut coded = String::with_capacity((bytes.len() * 8).div_ceil(5));
+    let (mut bits, mut count) = (0_u32, 0);
+    for byte in bytes {
+        bits = bits << 8 | u32::from(*byte);
+        count += 8;
+        while count >= 5 {
+            count -= 5;
+            coded.push(char::from(BASE32[(bits >> count & 31) as usize]));
+        }
+    }
+    if count > 0 {
+        coded.push(char::from(BASE32[(bits << (5 - count) & 31) as usize]));
+    }
+    coded
 }
 
 impl Pieces {
@@ -135,41 +192,53 @@ impl Pieces {
 /// original.
 struct Readable {
     bytes: Vec<u8>,
-    /// For each byte, where its spelling begins in the text; at the end, the text's length.
-    starts: Vec<usize>,
+    /// For each byte, where its spelling is in the text.
+    places: Vec<Range<usize>>,
 }
 
 impl Readable {
-    /// Reads a text; `spelled` decodes the next byte and returns how many bytes of the text encode it.
-    fn of(text: &str, spelled: Spelled) -> Self {
-        let (mut bytes, mut starts) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len() + 1));
+    /// Reads a text in this way.
+    fn of(text: &str, reading: WayToRead) -> Self {
+        let (mut bytes, mut places) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
         let mut at = 0;
         while at < text.len() {
-            let (byte, length) = spelled(&text.as_bytes()[at..]);
-            starts.push(at);
-            bytes.push(match byte.to_ascii_lowercase() {
-                b'+' => b'-',
-                b'/' => b'_',
-                byte => byte,
-            });
+            let (byte, length) = (reading.spelled)(&text.as_bytes()[at..]);
+            if reading.takes_all || byte.is_ascii_alphanumeric() {
+                places.push(at..at + length);
+                bytes.push(match byte.to_ascii_lowercase() {
+                    b'+' => b'-',
+                    b'/' => b'_',
+                    byte => byte,
+                });
+            }
             at += length;
         }
-        starts.push(text.len());
-        Self { bytes, starts }
+        Self { bytes, places }
     }
 }
 
-/// Decodes the first byte, and returns how many bytes encode it.
-type Spelled = fn(&[u8]) -> (u8, usize);
+/// A way to read a text.
+#[derive(Clone, Copy)]
+struct WayToRead {
+    /// Decodes the first byte, and returns how many bytes encode it.
+    spelled: fn(&[u8]) -> (u8, usize),
+    /// Whether all bytes count, or letters and digits only.
+    takes_all: bool,
+}
 
-/// Both ways in which a text is read: a key may itself contain what looks like a percent code, or end where one begins.
-const READINGS: [Spelled; 2] = [plain, decoded];
+/// The ways in which a text is read: a key may itself contain what looks like a percent code, or end where one begins; and
+/// there may be blanks, dashes or invisible characters between its letters.
+const READINGS: [WayToRead; 3] = [
+    WayToRead { spelled: plain, takes_all: true },
+    WayToRead { spelled: decoded, takes_all: true },
+    WayToRead { spelled: decoded, takes_all: false },
+];
 
 const fn plain(bytes: &[u8]) -> (u8, usize) {
     (bytes[0], 1)
 }
 
-/// As [`plain`], with percent codes and JSON escapes decoded.
+/// As [`plain`], with percent codes, JSON escapes and HTML references decoded.
 fn decoded(bytes: &[u8]) -> (u8, usize) {
     let hex = |digits: Option<&[u8]>| {
         let digits = str::from_utf8(digits?).ok().filter(|digits| !digits.starts_with('+'))?;
@@ -178,10 +247,34 @@ fn decoded(bytes: &[u8]) -> (u8, usize) {
     let spelled = match bytes {
         [b'%', ..] => hex(bytes.get(1..3)).map(|byte| (byte, 3)),
         [b'\\', b'u', b'0', b'0', ..] => hex(bytes.get(4..6)).map(|byte| (byte, 6)),
+        [b'&', ..] => reference(bytes),
         _ => None,
     };
     // Only ASCII is decoded, so that cuts are at character boundaries.
     spelled.filter(|(byte, _)| byte.is_ascii()).unwrap_or((bytes[0], 1))
+}
+
+/// The longest reference of HTML that is read, in bytes: `&#0000107;`.
+const REFERENCE_BYTES_MAX: usize = 10;
+
+/// A reference of HTML at the beginning: `&#107;`, `&#x6b;` or `&amp;`.
+fn reference(bytes: &[u8]) -> Option<(u8, usize)> {
+    let end = bytes.iter().take(REFERENCE_BYTES_MAX).position(|byte| *byte == b';')?;
+    let name = str::from_utf8(&bytes[1..end]).ok()?;
+    let byte = match name {
+        "amp" => b'&',
+        "lt" => b'<',
+        "gt" => b'>',
+        "quot" => b'"',
+        "apos" => b'\'',
+        _ => {
+            let code = name.strip_prefix('#')?;
+            let digits = code.trim_start_matches(['x', 'X']);
+            let radix = if digits.len() < code.len() { 16 } else { 10 };
+            u8::from_str_radix(digits.trim_start_matches('0'), radix).ok()?
+        }
+    };
+    Some((byte, end + 1))
 }
 
 /// The text with each key, and each piece that reveals one, replaced; `None` if there is none.
@@ -189,10 +282,13 @@ fn without_spellings(spellings: &[Spelling], seed: &RandomState, text: &str) -> 
     let mut secrets = Vec::new();
     for (index, reading) in READINGS.into_iter().enumerate() {
         let readable = Readable::of(text, reading);
-        for Pieces { width, hashes } in spellings.iter().map(|spelling| &spelling.pieces[index]) {
+        for Pieces { width, hashes } in
+            spellings.iter().filter_map(|spelling| spelling.pieces[index].as_ref())
+        {
             let windows = readable.bytes.windows(*width).enumerate();
             let found = windows.filter(|(_, window)| hashes.contains(&seed.hash_one(window)));
-            secrets.extend(found.map(|(start, _)| readable.starts[start]..readable.starts[start + width]));
+            let places = &readable.places;
+            secrets.extend(found.map(|(start, _)| places[start].start..places[start + width - 1].end));
         }
     }
     if secrets.is_empty() {
@@ -236,7 +332,10 @@ fn without_shapes(text: &str) -> String {
 }
 
 fn is_key(word: &str, before: &str) -> bool {
-    let shaped = word.len() >= SHAPE_BYTES_MIN && PREFIXES.iter().any(|prefix| word.starts_with(prefix));
+    let (begin, parts, bytes_min) = SIGNED;
+    let shaped = (word.len() >= SHAPE_BYTES_MIN && PREFIXES.iter().any(|prefix| word.starts_with(prefix)))
+        || STRANGERS.iter().any(|(prefix, bytes_min)| word.len() >= *bytes_min && word.starts_with(prefix))
+        || (word.len() >= bytes_min && word.starts_with(begin) && word.split('.').count() == parts);
     let introduced = word.len() >= KEY_BYTES_MIN
         && INTRODUCTIONS.iter().any(|introduction| {
             let tail = before.len().checked_sub(introduction.len()).and_then(|start| before.get(start..));
@@ -319,6 +418,64 @@ mod tests {
         // Too short to reveal a key, or only looks encoded.
         for text in ["mistral0Pla", "100%", "%zz %+a \\u00zz é%c3%a9", "ключ"] {
             assert_eq!(scrubber.scrub(text), text);
+        }
+    }
+
+    #[test]
+    fn a_key_is_known_however_a_model_disguises_it() {
+        const KEY: &str = "sk-or-v1-9fQ2mZ7xK4bT8wLc";
+        let each = |spell: &dyn Fn(char) -> String| KEY.chars().map(spell).collect::<String>();
+        let joined = |between: &str| each(&|letter| format!("{letter}{between}"));
+        let padded = |before: &str| base32(format!("{before}{KEY}").as_bytes());
+        let mut forms = vec![
+            each(&|letter| format!("&#{};", u32::from(letter))),
+            each(&|letter| format!("&#x{:X};", u32::from(letter))),
+            each(&|letter| format!("&#{:05};", u32::from(letter))),
+            joined(" "),
+            joined("-"),
+            joined(", "),
+            joined("\n"),
+            joined("\u{200b}"),
+            joined("\u{feff}"),
+            joined("\u{ad}"),
+            joined("\u{2060}. "),
+            KEY.chars().rev().collect(),
+            KEY.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":"),
+            base64::engine::general_purpose::STANDARD.encode(KEY).chars().flat_map(|it| [it, ' ']).collect(),
+        ];
+        forms.extend(["", "a", "ab", "abc", "abcd"].map(padded));
+        forms.push(padded("").to_uppercase());
+        let scrubber = scrubber(&[KEY]);
+        for form in forms {
+            let clean = scrubber.scrub(&format!("It is <{form}>, as asked."));
+            assert!(
+                clean.contains(MARK) && clean.len() <= "It is <***>, as asked.".len() + 24,
+                "{form}: {clean}"
+            );
+        }
+    }
+
+    #[test]
+    fn tokens_of_other_services_go_and_words_stay() {
+        let token =
+            |head: &str, length: usize| format!("{head}{}", "a1B2c3D4e5".repeat(8)[..length].to_owned());
+        for (head, length) in [("ghp_", 36), ("xoxb-", 40), ("glpat-", 20), ("hf_", 34), ("github_pat_", 60)]
+        {
+            let text = format!("bad token {} given", token(head, length));
+            assert_eq!(Scrubber::default().scrub(&text), "bad token *** given", "{head}");
+        }
+        let amazon = format!("AK{}Q3EGRTYU7PLK2MNB", "IA");
+        let signed = format!("{}.{}.{}", token("eyJ", 17), token("eyJ", 40), token("", 43));
+        let text = format!("{amazon}, {signed}");
+        assert_eq!(Scrubber::default().scrub(&text), "***, ***");
+        for text in [
+            "the hf_transfer package",
+            "npm_config_registry",
+            "AKIA is a prefix",
+            "ghp_ too",
+            "eyJ... is cut",
+        ] {
+            assert_eq!(Scrubber::default().scrub(text), text);
         }
     }
 
