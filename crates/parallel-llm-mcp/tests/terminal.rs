@@ -70,6 +70,28 @@ fn unusable_piped_text_is_refused_before_anything_is_paid() {
 }
 
 #[test]
+fn a_diff_or_a_log_with_a_secret_is_refused_with_its_place() {
+    let head = |path: &str| {
+        format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n context\n")
+    };
+    let token = format!("gh{}_{}", "p", "Zq3vT8mKx1Lp9WbR4sYn0aH7cE2dF5gJ6uI8");
+    for (text, why) in [
+        (format!("{}+PORT=1\n", head("deploy/.env")), "it changes `deploy/.env`, which by its name holds"),
+        (format!("{}+client = new('{token}')\n", head("a.js")), "it changes `a.js`, which holds a token"),
+        (format!("INFO start\nDEBUG using {token}\n"), "it holds a token in line 2"),
+        ("FROM a\nENV DB_PASSWORD=Xk9mP2vL5n\nRUN b\n".to_owned(), "it holds a secret in line 2"),
+    ] {
+        let refused = piped(&["A"], text.as_bytes());
+        assert!(
+            refused.contains(&format!("error[attachment_invalid]: stdin is not sent: {why}")),
+            "{refused}"
+        );
+    }
+    let harmless = format!("{}+let token = read(path)?;\n", head("src/a.rs"));
+    assert_eq!(piped(&["A"], harmless.as_bytes()), format!("A\n\n{harmless}"));
+}
+
+#[test]
 fn a_stdin_that_is_closed_or_empty_adds_nothing() {
     for first in ["exec <&-", "exec </dev/null"] {
         let sandbox = sandbox();

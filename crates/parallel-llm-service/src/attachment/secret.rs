@@ -4,9 +4,13 @@
 //! a public file, such as a certificate, passes whatever its ending. If in doubt, a file is a secret: sending one
 //! cannot be undone, and insisting takes one flag.
 
+mod anywhere;
 mod content;
 mod declared;
+mod diff;
 mod lines;
+mod randomness;
+mod shapes;
 mod value;
 
 use std::path::Path;
@@ -212,5 +216,7 @@ fn is_inside(folder: &str, name: &str, bytes: &[u8]) -> bool {
     })
 }
 
+#[cfg(test)]
+mod corpus;
 #[cfg(test)]
 mod tests;

@@ -1,22 +1,53 @@
-//! Detects secrets by content: the formats in which keys, passwords and tokens are stored.
+//! Detects secrets by content: the formats in which keys, passwords and tokens are stored, the changes of such files, and
+//! tokens and set secrets in any text.
 //!
-//! Only whole files of such a format count: a page that mentions a password passes, a file whose lines mostly set
-//! secrets does not. The exception is the header of a private key, which counts anywhere.
+//! A format counts as a whole: a page that mentions a password passes, a file whose lines mostly set secrets does not.
+//! Elsewhere the header of a private key counts, a token by its shape, and a value by its strength and its name.
 
 use std::path::Path;
 
+use parallel_llm_engine::text::safe;
 use serde_json::Value;
 
 use super::declared;
-use super::is_template;
 use super::lines::{allows, has_content, mostly};
 use super::value::{is_literal, is_secret, is_token, is_url_with_password, looks_random};
+use super::{anywhere, diff, is_template, name_sign, shapes};
 
 /// The longest text in bytes that is parsed whole as the settings of a program. Those are a few kB.
 const PARSED_BYTES_MAX: usize = 256 * 1024;
 
 /// Headers of private keys in formats other than PEM.
 const KEY_HEADS: &[&str] = &["PuTTY-User-Key-File-", "AGE-SECRET-KEY-1"];
+/// The longest excerpt of the path of a changed file, in characters.
+const PATH_CHARS: usize = 80;
+/// Endings of files that configure programs, or are made of commands.
+const SETTINGS_ENDINGS: &[&str] = &[
+    "tf",
+    "tfvars",
+    "hcl",
+    "ini",
+    "cfg",
+    "conf",
+    "cnf",
+    "toml",
+    "properties",
+    "env",
+    "service",
+    "sh",
+    "bash",
+    "zsh",
+    "fish",
+    "ps1",
+    "bat",
+    "cmd",
+];
+/// Endings of code and of pages.
+const CODE_ENDINGS: &[&str] = &[
+    "rs", "py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "vue", "svelte", "go", "java", "kt", "kts", "scala",
+    "rb", "php", "c", "h", "cc", "cpp", "hpp", "cs", "fs", "swift", "m", "dart", "ex", "exs", "erl", "hs",
+    "ml", "clj", "lua", "pl", "r", "jl", "sql", "html", "css", "scss", "md", "rst", "txt", "adoc", "tex",
+];
 /// The first line of our own file of keys.
 const OWN_KEYS: &str = "# Written by `parallel-llm-mcp keys`";
 
@@ -24,14 +55,66 @@ const OWN_KEYS: &str = "# Written by `parallel-llm-mcp keys`";
 pub(in super::super) fn by_content(path: &Path, bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
-    let what = if pem_labels(text).any(|label| label.contains("PRIVATE KEY"))
+    if pem_labels(text).any(|label| label.contains("PRIVATE KEY"))
         || KEY_HEADS.iter().any(|head| text.contains(head))
     {
-        Some("a private key")
-    } else {
-        known_format(path, text)
-    };
-    what.map(|what| format!("it holds {what}"))
+        return Some("it holds a private key".to_owned());
+    }
+    let changed = diff::files(text);
+    if !changed.is_empty() {
+        return changed.iter().find_map(in_change).or_else(|| in_line(text, false));
+    }
+    let format = known_format(path, text).map(|what| format!("it holds {what}"));
+    format.or_else(|| in_line(text, is_settings(path)))
+}
+
+/// What the change of a file adds or takes out, judged as the file it belongs to.
+fn in_change(file: &diff::ChangedFile) -> Option<String> {
+    let shown = safe::excerpt(&file.path.to_string_lossy(), PATH_CHARS);
+    if let Some(what) = name_sign(&file.path, file.after.as_bytes()).filter(|_| file.is_changed) {
+        return Some(format!("it changes `{shown}`, which by its name holds {what}"));
+    }
+    let sides = [&file.after, &file.removed];
+    let what = sides.into_iter().find_map(|side| {
+        let format = (!is_code(&file.path)).then(|| known_format(&file.path, side)).flatten();
+        format
+            .map(str::to_owned)
+            .or_else(|| found_in(side, is_settings(&file.path)).map(|(what, _)| what.to_owned()))
+    })?;
+    Some(format!("it changes `{shown}`, which holds {what}"))
+}
+
+/// A token or a set secret in a line of the text.
+fn in_line(text: &str, is_settings: bool) -> Option<String> {
+    let (what, at) = found_in(text, is_settings)?;
+    let line = 1 + text[..at].matches('\n').count();
+    Some(format!("it holds {what} in line {line}"))
+}
+
+/// A token or a set secret, and its position.
+fn found_in(text: &str, is_settings: bool) -> Option<(&'static str, usize)> {
+    let token = shapes::find(text).map(|at| ("a token", at));
+    token.or_else(|| anywhere::find(text, is_settings).map(|at| ("a secret", at)))
+}
+
+/// The name of a file in lower case, and its ending.
+fn name_and_ending(path: &Path) -> (String, String) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_owned();
+    (name, ending)
+}
+
+/// Whether a file configures programs, or is made of commands.
+fn is_settings(path: &Path) -> bool {
+    let (name, ending) = name_and_ending(path);
+    SETTINGS_ENDINGS.contains(&ending.as_str())
+        || name.ends_with("history")
+        || ["dockerfile", "containerfile", "crontab", "compose."].iter().any(|known| name.contains(known))
+}
+
+/// Whether a file is code or a page, whose lines set values of expressions.
+fn is_code(path: &Path) -> bool {
+    CODE_ENDINGS.contains(&name_and_ending(path).1.as_str())
 }
 
 fn known_format(path: &Path, text: &str) -> Option<&'static str> {
@@ -102,7 +185,10 @@ pub(super) fn holds_npm_token(bytes: &[u8]) -> bool {
             name => (name, value),
         };
         let named = ["_authToken", "_auth", "_password", "npmAuthToken", "npmAuthIdent"];
-        named.iter().any(|known| name.ends_with(known)) && is_literal(value)
+        // `client_auth` of code is none.
+        let is_of_registry = line.trim().starts_with("//");
+        let is_named = |known: &&str| name.trim() == *known || (is_of_registry && name.ends_with(known));
+        named.iter().any(is_named) && is_literal(value)
     })
 }
 

@@ -10,7 +10,9 @@ const KEY_CHARS_MIN: usize = 16;
 /// The longest number at the end of a word, in digits: a year.
 const NUMBER_DIGITS_MAX: usize = 4;
 /// Words in names of variables that hold a password.
-const PASSWORD_WORDS: &[&str] = &["password", "passwd", "passwort", "pwd", "pass", "passphrase", "pw"];
+const PASSWORD_WORDS: &[&str] = &["password", "passwd", "passwort", "passphrase"];
+/// The same, where they are last: `trivially_copy_pass_by_ref` is none.
+const LAST_PASSWORD_WORDS: &[&str] = &["pwd", "pass", "pw"];
 /// Words in names of variables that hold a token.
 const TOKEN_WORDS: &[&str] = &["secret", "token", "credential", "credentials", "auth", "authorization"];
 /// Placeholders for a secret.
@@ -62,6 +64,60 @@ const NO_SECRETS: &[&str] = &[
     "keyword",
     "identifier",
 ];
+/// Passwords that are placeholders or defaults, alone or with a number, and parts of such.
+const USUAL: &[&str] = &[
+    "pass",
+    "anon",
+    "secret",
+    "admin",
+    "test",
+    "guest",
+    "user",
+    "root",
+    "postgres",
+    "mysql",
+    "mariadb",
+    "redis",
+    "rabbit",
+    "mongo",
+    "minio",
+    "demo",
+    "foo",
+    "bar",
+    "baz",
+    "qux",
+    "hello",
+    "default",
+    "change",
+    "local",
+    "docker",
+    "database",
+    "service",
+    "account",
+    "name",
+    "value",
+    "string",
+    "here",
+    "some",
+    "mine",
+    "none",
+    "token",
+    "apikey",
+    "letmein",
+    "qwerty",
+    "abc",
+    "login",
+    "github",
+    "gitlab",
+    "elastic",
+    "grafana",
+    "jenkins",
+    "wordpress",
+    "development",
+    "develop",
+    "staging",
+];
+
 /// Last words of names that describe a secret and do not hold it.
 const DESCRIBING: &[&str] = &[
     "url",
@@ -111,6 +167,53 @@ const DESCRIBING: &[&str] = &[
 const KEY_WORDS: &[&str] =
     &["api", "access", "secret", "private", "account", "master", "encryption", "signing", "auth", "license"];
 
+/// Further words before `key`, where only a value that a machine made counts.
+const STRONG_KEY_WORDS: &[&str] = &[
+    "session", "shared", "deploy", "jwt", "hmac", "aes", "storage", "app", "cookie", "webhook", "consumer",
+    "hash",
+];
+/// Words in names of what is no secret, though another word says so: `next_page_token`, `csrf_token`, `public_key`.
+const HARMLESS: &[&str] = &[
+    "public",
+    "page",
+    "next",
+    "continuation",
+    "csrf",
+    "xsrf",
+    "cursor",
+    "sync",
+    "cancellation",
+    "site",
+    "publishable",
+    "anon",
+    "sort",
+    "cache",
+    "primary",
+    "foreign",
+    "partition",
+    "idempotency",
+    "tokenizer",
+    "sha",
+    "sha1",
+    "sha256",
+    "sha512",
+    "md5",
+    "digest",
+    "checksum",
+    "fingerprint",
+    "hashed",
+    "encrypted",
+    "registration",
+    "special",
+    "bos",
+    "eos",
+    "pad",
+    "unk",
+    "mask",
+    "sep",
+    "cls",
+];
+
 /// Prefixes of tokens of well-known services.
 const TOKEN_HEADS: &[&str] = &[
     "sk-",
@@ -159,8 +262,12 @@ const SECRET_NAMES: &[&str] = &[
 
 /// `https://user:password@host`, alone.
 pub(super) fn is_url_with_password(text: &str) -> bool {
+    // A variable is encoded by the parser, so it is looked for before.
+    if ["${", "$(", "{{", "%(", "<"].iter().any(|mark| text.contains(mark)) {
+        return false;
+    }
     let Ok(url) = url::Url::parse(text) else { return false };
-    url.password().is_some_and(|password| !password.is_empty() && is_literal(password))
+    url.password().is_some_and(|password| !password.is_empty() && is_literal(password) && !is_usual(password))
 }
 
 /// Whether a variable of this name and value holds a secret.
@@ -171,13 +278,54 @@ pub(super) fn is_secret(name: &str, value: &str) -> bool {
     if !is_literal(value) || value.starts_with(['/', '~', '.']) || value.parse::<f64>().is_ok() {
         return false;
     }
+    // `login.password=Passwort`, a translation.
+    if name.contains('.') && is_label(value) {
+        return false;
+    }
     let words = words_of(name);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     let letters = value.chars().count();
-    (has(PASSWORD_WORDS) && letters >= PASSWORD_CHARS_MIN)
+    (name_password(&words) && letters >= PASSWORD_CHARS_MIN)
         || (has(TOKEN_WORDS) && letters >= TOKEN_CHARS_MIN)
         || (has(&["key", "apikey", "accesskey"]) && !has(&["public"]) && looks_random(value))
         || begins_like_token(value)
+}
+
+/// Whether these words name a password.
+fn name_password(words: &[String]) -> bool {
+    words.iter().any(|word| PASSWORD_WORDS.contains(&word.as_str()))
+        || words.last().is_some_and(|last| LAST_PASSWORD_WORDS.contains(&last.as_str()))
+}
+
+/// What a name says that its value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NameOfSecret {
+    Password,
+    Token,
+    Key,
+}
+
+impl NameOfSecret {
+    /// The kind of secret that has this name; `None` if it is the name of none.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let words = words_of(name);
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        let ends = |known: &[&str]| words.iter().any(|word| known.iter().any(|end| word.ends_with(end)));
+        if words.last().is_none_or(|last| DESCRIBING.contains(&last.as_str())) || has(HARMLESS) {
+            return None;
+        }
+        if name_password(&words) || ends(&["password", "passwd", "passphrase", "passwort"]) {
+            return Some(Self::Password);
+        }
+        let is_key = words.windows(2).any(|pair| {
+            pair[1] == "key"
+                && [KEY_WORDS, STRONG_KEY_WORDS].iter().any(|all| all.contains(&pair[0].as_str()))
+        });
+        if is_key || ends(&["apikey", "accesskey", "secretkey", "privatekey"]) {
+            return Some(Self::Key);
+        }
+        (has(TOKEN_WORDS) || ends(&["token", "secret"])).then_some(Self::Token)
+    }
 }
 
 /// The words of a variable's name, which may be written `API_KEY`, `api-key` or `apiKey`.
@@ -241,13 +389,15 @@ pub(super) fn declares_secret(name: &str, value: &str) -> bool {
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     let describes = words.last().is_some_and(|last| DESCRIBING.contains(&last.as_str()));
     let letters = value.chars().count();
-    if describes || has(&["public"]) || is_word(&words, value) {
+    // `adminPasswordKey` names the field of another document.
+    let is_reference = matches!(words.as_slice(), [.., before, last] if last == "key" && PASSWORD_WORDS.contains(&before.as_str()));
+    if describes || has(HARMLESS) || is_reference || is_word(&words, value) {
         return false;
     }
     let is_key = words.iter().any(|word| word.ends_with("apikey") || word.ends_with("accesskey"))
         || words.windows(2).any(|pair| KEY_WORDS.contains(&pair[0].as_str()) && pair[1] == "key");
     let is_named = SECRET_NAMES.contains(&name.to_lowercase().as_str());
-    (has(PASSWORD_WORDS) && letters >= PASSWORD_CHARS_MIN)
+    (name_password(&words) && letters >= PASSWORD_CHARS_MIN)
         || (is_named && letters >= TOKEN_CHARS_MIN)
         || ((is_key || has(TOKEN_WORDS)) && letters >= TOKEN_CHARS_MIN && !is_made_of_words(value))
 }
@@ -272,8 +422,7 @@ fn is_connection_with_password(text: &str) -> bool {
         .map(|(name, value)| (name.trim().to_lowercase(), value.trim()))
         .collect();
     let has = |known: &[&str]| pairs.iter().any(|(name, _)| known.contains(&name.as_str()));
-    let is_password =
-        |(name, value): &(String, &str)| PASSWORD_WORDS.contains(&name.as_str()) && is_literal(value);
+    let is_password = |(name, value): &(String, &str)| name_password(&words_of(name)) && is_literal(value);
     has(&["server", "data source", "host", "address", "addr", "network address"])
         && pairs.iter().any(is_password)
 }
@@ -281,19 +430,40 @@ fn is_connection_with_password(text: &str) -> bool {
 /// Whether the value of a name is a word of a language: a label, a type, or the name of another value.
 fn is_word(words: &[String], value: &str) -> bool {
     let lower = value.to_lowercase();
-    let is_label = |value: &str| {
-        let is_capital = value.starts_with(char::is_uppercase);
-        let rest = || value.chars().skip(1);
-        let is_foreign =
-            value.chars().all(|letter| !letter.is_ascii()) && value.chars().all(char::is_alphabetic);
-        is_foreign || (is_capital && rest().all(|letter| letter.is_lowercase() || letter == '-'))
-    };
     let is_expression = value.contains('.') && is_made_of_words(value);
-    words.contains(&lower) || NO_SECRETS.contains(&lower.as_str()) || is_label(value) || is_expression
+    // `db-secret`, the name of one.
+    let parts = || lower.split(['-', '_']);
+    let is_name = parts().count() > 1
+        && parts().all(|part| part.bytes().all(|byte| byte.is_ascii_lowercase()))
+        && parts().any(|part| NO_SECRETS.contains(&part) || part == "credentials");
+    is_name
+        || words.contains(&lower)
+        || NO_SECRETS.contains(&lower.as_str())
+        || is_label(value)
+        || is_expression
+}
+
+/// Whether a value is a word as it stands in a form or a menu: `Passwort`.
+pub(super) fn is_label(value: &str) -> bool {
+    let is_capital = value.starts_with(char::is_uppercase);
+    let rest = || value.chars().skip(1);
+    let is_foreign = value.chars().all(|letter| !letter.is_ascii()) && value.chars().all(char::is_alphabetic);
+    is_foreign || (is_capital && rest().all(|letter| letter.is_lowercase() || letter == '-'))
+}
+
+/// Whether a password is made of usual words in letters, with a number behind them at most.
+pub(super) fn is_usual(value: &str) -> bool {
+    let value = value.replace("%20", "-");
+    let stem = value
+        .trim_end_matches(|it: char| it.is_ascii_digit() || it.is_ascii_punctuation())
+        .to_ascii_lowercase();
+    let is_of_letters =
+        stem.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_' | b'.'));
+    is_of_letters && (stem.len() < 3 || USUAL.iter().any(|word| stem.contains(word)))
 }
 
 /// Whether each part of a value is letters, with a short number at the end: `oauth2/token`, `blue-500`, `docs.example.org`.
-fn is_made_of_words(value: &str) -> bool {
+pub(super) fn is_made_of_words(value: &str) -> bool {
     let mut parts = value.split(|letter: char| !letter.is_alphanumeric()).filter(|part| !part.is_empty());
     parts.all(|part| {
         let word = part.trim_end_matches(|letter: char| letter.is_ascii_digit());
