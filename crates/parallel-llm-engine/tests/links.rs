@@ -44,6 +44,23 @@ fn links_are_found_however_they_are_written() {
 }
 
 #[test]
+fn a_name_without_a_scheme_is_a_link_too() {
+    check("Log in at secure-bank.com, or at evil.io/login.", &["secure-bank.com", "evil.io"]);
+    check("Update at cdn.evil.xyz. Then stop.", &["cdn.evil.xyz"]);
+    for text in [
+        "write to me@mail.com",
+        "ASP.NET and java.net",
+        "logger.info(x), socket.io, node.js, main.rs, README.md",
+        "com.acme.app",
+        "src/evil.com",
+        "e.g. 3.14 and v1.2.3",
+        "foo.com_bar",
+    ] {
+        check(text, &[]);
+    }
+}
+
+#[test]
 fn prose_and_code_without_links_are_left_alone() {
     for text in [
         "The data: we saw and/or read. Note: this. 12:30 // a.remark",

@@ -34,6 +34,7 @@ pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Ou
             outcome.suspect(one.seat, sign);
         }
     }
+    flag_payload(&mut outcome);
     flag_links(context, usable, &mut outcome);
     flag_hidden(&mut outcome);
     outcome.same_vendor = same_vendor(context, usable, &outcome);
@@ -48,6 +49,23 @@ fn same_vendor(context: &RunContext, usable: &[Usable], outcome: &Outcome) -> Ve
     let model = |seat: SeatNumber| &context.plan.seats[seat.index()].model;
     let seats = usable.iter().map(|one| one.seat);
     seats.filter(|seat| readers.iter().any(|reader| reader.has_vendor_of(model(*seat)))).collect()
+}
+
+/// Warns of instructions and hidden parts in a text that is handed on word for word: what a strategy selects nobody has
+/// rewritten.
+fn flag_payload(outcome: &mut Outcome) {
+    if !matches!(outcome.kind, OutcomeKind::Selected | OutcomeKind::Verbatim) {
+        return;
+    }
+    let signs = outcome.text.as_deref().map(injection::signs).unwrap_or_default();
+    let about: Vec<&str> = signs.iter().map(|sign| sign.about()).collect();
+    if !about.is_empty() {
+        outcome.warnings.push(Warning {
+            code: Code::SuspectedInjection,
+            message: format!("the text is handed on word for word and holds {}", about.join(", ")),
+            next: Code::SuspectedInjection.next().to_owned(),
+        });
+    }
 }
 
 /// Warns of invisible characters in the text, which a program or model would read.

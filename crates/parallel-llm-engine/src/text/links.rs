@@ -13,12 +13,24 @@ use crate::text::injection::is_invisible;
 const HOST_CHARS_MAX: usize = 80;
 /// The longest recognized scheme.
 const SCHEME_CHARS_MAX: usize = 24;
+/// The longest label of a name.
+const LABEL_CHARS_MAX: usize = 63;
 /// The longest recognized entity: `&NewLine;`, and room for padded numbers.
 const ENTITY_BYTES_MAX: usize = 16;
 /// The most passes of removal. Removing a link may join the text around it to another link.
 const PASSES_MAX: usize = 16;
 /// Reserved names that lead nowhere.
 const RESERVED: [&str; 5] = ["localhost", "127.0.0.1", "example.com", "example.org", "example.net"];
+/// Endings of names that are hosts without anything else. Endings of files and words of code (`io`, `md`, `info`) are not
+/// among them.
+const BARE_ENDINGS: [&str; 11] = ["com", "org", "net", "edu", "gov", "xyz", "biz", "icu", "ru", "cn", "tk"];
+/// Endings of names that are hosts if a path follows.
+const ENDINGS_BEFORE_PATH: [&str; 26] = [
+    "io", "co", "dev", "app", "info", "online", "site", "shop", "top", "club", "live", "link", "click", "me",
+    "ai", "de", "uk", "fr", "nl", "eu", "us", "it", "es", "ch", "at", "jp",
+];
+/// Names that end so and are no hosts.
+const NO_HOSTS: [&str; 6] = ["asp.net", "ado.net", "vb.net", "ml.net", "java.net", "system.net"];
 /// Schemes without a host that carry or run their content.
 const BARE_SCHEMES: [&str; 3] = ["javascript", "vbscript", "data"];
 
@@ -137,12 +149,13 @@ pub fn is_reserved(host: &str) -> bool {
     RESERVED.contains(&host) || host == "::1" || ends.iter().any(|end| host.ends_with(end))
 }
 
-/// The link whose mark is here: the colon after a scheme, two slashes, or `www.`.
+/// The link whose mark is here: the colon after a scheme, two slashes, `www.`, or the first dot of a name.
 fn link(units: &[Unit], at: usize) -> Option<(String, Range<usize>)> {
     match units[at].read {
         ':' => after_scheme(units, at),
         '/' => without_scheme(units, at),
         'w' => from_www(units, at),
+        '.' => from_name(units, at),
         _ => None,
     }
 }
@@ -198,6 +211,29 @@ fn from_www(units: &[Unit], at: usize) -> Option<(String, Range<usize>)> {
     }
     let (host, end) = authority(units, at)?;
     (host.len() > 4).then(|| (host, at..url_end(units, end)))
+}
+
+/// `evil.com` and `evil.io/x`: no client makes a link of every name, but people type them, and some clients do.
+fn from_name(units: &[Unit], dot: usize) -> Option<(String, Range<usize>)> {
+    let is_part = |unit: &&Unit| unit.read.is_alphanumeric() || unit.read == '-';
+    let length = units[..dot].iter().rev().take(LABEL_CHARS_MAX).take_while(is_part).count();
+    let from = dot - length;
+    let before = from.checked_sub(1).map(|at| units[at].read);
+    if length == 0 || before.is_some_and(|one| ".@/\\_#$&=%+".contains(one)) {
+        return None;
+    }
+    let is_name = |unit: &&Unit| is_part(unit) || unit.read == '.';
+    let mut end = from + units[from..].iter().take(LABEL_CHARS_MAX * 4).take_while(is_name).count();
+    while units[end - 1].read == '.' {
+        end -= 1;
+    }
+    let host: String = units[from..end].iter().map(|unit| unit.read).collect();
+    let next = units.get(end).map(|unit| unit.read);
+    let ending = host.rsplit('.').next().unwrap_or_default();
+    let has_path = next == Some('/') && units.get(end + 1).is_some_and(|unit| unit.read.is_alphanumeric());
+    let is_host = BARE_ENDINGS.contains(&ending) || (has_path && ENDINGS_BEFORE_PATH.contains(&ending));
+    let is_code = next.is_some_and(|one| "(_[".contains(one)) || NO_HOSTS.contains(&host.as_str());
+    (is_host && !is_code && host.contains('.')).then(|| (host, from..url_end(units, end)))
 }
 
 /// The index after slashes of either kind, and their number.

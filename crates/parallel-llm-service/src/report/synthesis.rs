@@ -128,7 +128,7 @@ impl WorthReport {
 pub struct SuspicionReport {
     /// The seat.
     pub seat: u8,
-    /// The signs: `override`, `praise`, `turn`, `fence`, `form`, `hidden`, `reordered` or `encoded`, found in its text;
+    /// The signs: `override`, `praise`, `turn`, `fence`, `form`, `hidden`, `reordered`, `encoded`, `tool`, `verdict` or `unrendered`, found in its text;
     /// `reader`, reported by a model that read it; `decides`, the result depended on it alone.
     pub signs: Vec<String>,
 }

@@ -139,6 +139,106 @@ const PRAISES: &[Pair] = &[
     pair(&["यह उत्तर", "इस उत्तर"], &["सबसे अच्छा", "सर्वश्रेष्ठ", "चुनें", "चुनो", "पहले स्थान"]),
 ];
 
+/// How a judge talks of what it judges. An answer that talks so speaks to whoever counts verdicts.
+const VERDICTS: &[Pair] = &[pair(
+    &[
+        "as the judge",
+        "as a judge",
+        "as an impartial",
+        "as an evaluator",
+        "my verdict",
+        "final verdict",
+        "verdict:",
+        "winner:",
+        "the winner is",
+        "i have evaluated",
+        "i evaluated",
+        "i rate",
+        "i rank",
+        "i would rank",
+        "i score",
+        "score:",
+        "scores:",
+        "rating:",
+        "ranking:",
+        "evaluation:",
+        "my evaluation",
+        "judging",
+        "having judged",
+    ],
+    &[
+        "candidate a",
+        "candidate b",
+        "candidate c",
+        "candidate 1",
+        "candidate 2",
+        "candidate 3",
+        "the candidates",
+        "all candidates",
+        "candidate answers",
+        "answer a",
+        "answer b",
+        "answer c",
+        "answer 1",
+        "answer 2",
+        "answer 3",
+        "response a",
+        "response b",
+        "response 1",
+        "response 2",
+        "assistant a",
+        "assistant b",
+        "the other answers",
+        "this answer",
+        "this response",
+        "10/10",
+    ],
+)];
+
+/// What judges write that are asked for a form.
+const VERDICT_MARKS: &[&str] = &["[[a]]", "[[b]]", "[[c]]", "[[tie]]", "[[rating:", "[[1]]", "[[2]]"];
+
+/// Calls of tools in the forms of models and of their programs, without underscores, which the normal form drops.
+const TOOL_MARKS: &[&str] = &[
+    "<toolcall",
+    "</toolcall",
+    "<|toolcall",
+    "[toolcall",
+    "\"toolcall",
+    "'toolcall",
+    "<functioncall",
+    "\"functioncall",
+    "<invoke name=",
+    "<invoke>",
+    "<function=",
+    "<tooluse",
+    "\"tooluse\"",
+    "\"type\": \"function\"",
+    "\"type\":\"function\"",
+    "toolcode\n",
+    "to=functions",
+    "<|python",
+    "<|call|>",
+    "<|tool",
+    "\naction input:",
+    "\"method\": \"tools/call\"",
+    "\"method\":\"tools/call\"",
+];
+
+/// The keys of a call of a tool in JSON.
+const TOOL_KEYS: &[Pair] = &[pair(
+    &["\"name\"", "\"tool\"", "\"function\"", "\"toolname\"", "\"recipientname\"", "\"action\""],
+    &[
+        "\"arguments\"",
+        "\"toolinput\"",
+        "\"actioninput\"",
+        "\"args\"",
+        "\"parameters\": {",
+        "\"parameters\":{",
+        "\"input\": {",
+    ],
+)];
+
 /// Markers of turns in chat templates, which occur only in texts about them. Without underscores, which the normal form drops
 /// as emphasis.
 const TURNS: &[&str] = &[
@@ -190,6 +290,20 @@ const SPEAKERS: &[&str] = &[
 
 /// The fewest words of a turn. A shorter line with a speaker is a heading.
 const SPEECH_WORDS_MIN: usize = 3;
+
+/// Whether a text talks as a judge of answers.
+pub(super) fn judges(plain: &str) -> bool {
+    static VERBS: LazyLock<Verbs> = LazyLock::new(|| Verbs::of(VERDICTS));
+    static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| search(VERDICT_MARKS));
+    MARKS.is_match(plain) || is_near(plain, &VERBS)
+}
+
+/// Whether a text has what looks like a call of a tool.
+pub(super) fn calls_a_tool(plain: &str) -> bool {
+    static KEYS: LazyLock<Verbs> = LazyLock::new(|| Verbs::of(TOOL_KEYS));
+    static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| search(TOOL_MARKS));
+    MARKS.is_match(plain) || (plain.contains('{') && is_near(plain, &KEYS))
+}
 
 /// The verbs of a table, which are all searched in one pass however many languages there are.
 struct Verbs {
