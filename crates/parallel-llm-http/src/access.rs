@@ -25,10 +25,10 @@ use super::early;
 use super::paths::Paths;
 use super::rate::Rates;
 use super::refusal::Refusal;
-use super::resource::{self, Resource};
+use super::resource::{self, Lack, Resource};
 use super::sessions::{Holder, SessionId, Sessions};
 use super::status::Fault;
-use crate::failure;
+use crate::failure::{self, MissingScope};
 use parallel_llm_service::{Principal, may_be_token, redacted};
 
 /// The longest token in bytes. Ours are short; those of issuers contain claims.
@@ -107,6 +107,15 @@ impl Gate {
         Ok(())
     }
 
+    /// The answer, with a challenge if its request lacks a scope.
+    pub(super) fn challenged(&self, mut response: Response) -> Response {
+        if let Some(MissingScope(scope)) = response.extensions_mut().remove() {
+            let challenge = resource::challenge(Lack::Scope(&scope), self.resource.as_ref());
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+
     /// The session that a request names. A token counts instead of it, and doors without a sign-in page have none.
     fn session(&self, request: &Request) -> Option<(&Sessions, SessionId)> {
         self.paths.sign_in(request.uri().path())?;
@@ -144,10 +153,9 @@ impl Gate {
                 None => Err(Failure::new(Code::TokenRefused, "the session has ended")),
             };
         }
-        let none = || Failure::new(Code::TokenRefused, "the request brings no token");
-        let checked = match bearer(headers).ok_or_else(none) {
-            Ok(token) => check(token).await,
-            Err(failure) => Err(failure),
+        let checked = match bearer(headers) {
+            Some(token) => check(token).await,
+            None => Err(no_bearer(headers)),
         };
         checked.map_err(|failure| self.with_remedy(failure))
     }
@@ -184,7 +192,9 @@ impl Gate {
     fn refuse(&self, failure: Failure, request: &Request) -> Response {
         match failure.code {
             Code::TokenRefused => {}
-            Code::ScopeMissing | Code::RateLimited => return failure::response(&redacted(failure)),
+            Code::ScopeMissing | Code::RateLimited => {
+                return self.challenged(failure::response(&redacted(failure)));
+            }
             _ => return failure::refusal(Fault::Unavailable, &check::presentable(failure)),
         }
         let path = request.uri().path();
@@ -193,7 +203,9 @@ impl Gate {
             redirect(sign_in, request.uri())
         } else {
             let mut response = failure::response(&redacted(failure));
-            let challenge = resource::challenge(self.resource.as_ref());
+            let is_bare = !request.headers().contains_key(header::AUTHORIZATION);
+            let lack = if is_bare { Lack::Token } else { Lack::ValidToken };
+            let challenge = resource::challenge(lack, self.resource.as_ref());
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
             response
         };
@@ -227,6 +239,17 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
     let is_token = (1..=TOKEN_BYTES_MAX).contains(&token.len())
         && token.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
     (scheme.eq_ignore_ascii_case("bearer") && is_token).then(|| token.to_owned())
+}
+
+/// Why the headers bring no token.
+fn no_bearer(headers: &HeaderMap) -> Failure {
+    let refused = |message| Failure::new(Code::TokenRefused, message);
+    match headers.get_all(header::AUTHORIZATION).iter().count() {
+        0 => refused("the request brings no token"),
+        1 => refused("the `Authorization` of the request is not `Bearer` and one token")
+            .with_next(Advice::SendOneBearer),
+        _ => refused("the request has more than one `Authorization`").with_next(Advice::SendOneBearer),
+    }
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl Checks {
         self.flight.check(&request)?;
         let comes_in_pieces = intake::comes_in_pieces(&request);
         let request = self.intake.read(request).await?;
-        let response = self.flight.answer(request, next).await;
+        let response = self.gate.challenged(self.flight.answer(request, next).await);
         Ok(if comes_in_pieces { intake::closing(response) } else { response })
     }
 }

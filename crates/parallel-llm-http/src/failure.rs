@@ -3,7 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::Failure;
-use parallel_llm_engine::value::next::{self, Audience, Vocabulary};
+use parallel_llm_engine::value::next::{self, Audience, Name, Next, Vocabulary};
 
 use super::status::{self, Fault};
 use parallel_llm_service::report::ErrorReport;
@@ -14,6 +14,20 @@ pub const VOCABULARY: Vocabulary = Vocabulary { audience: Audience::Tenant, ..ne
 /// The failure of an answer, for the door that has a shape of its own for refusals.
 #[derive(Clone)]
 struct Unshaped(Failure);
+
+/// The scope that the token of a refused request lacks. An answer that carries it gets a challenge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingScope(pub Name);
+
+impl MissingScope {
+    /// The scope that these next steps ask for.
+    pub fn of(steps: &[Next]) -> Option<Self> {
+        steps.iter().find_map(|step| match step {
+            Next::WidenTo(scope) => Some(Self(scope.clone())),
+            _ => None,
+        })
+    }
+}
 
 /// Gives a refusal of the listener the shape of the door to whose paths it belongs.
 pub(super) fn reshape(shape: Option<fn(&Failure) -> String>, mut response: Response) -> Response {
@@ -41,6 +55,9 @@ fn under(status: StatusCode, failure: &Failure) -> Response {
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     let mut response = (status, json, ErrorReport::line(failure, &VOCABULARY)).into_response();
     response.extensions_mut().insert(shape);
+    if let Some(missing) = MissingScope::of(failure.next_steps()) {
+        response.extensions_mut().insert(missing);
+    }
     if let Some(ms) = failure.retry_after_ms {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
     }

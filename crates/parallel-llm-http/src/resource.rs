@@ -1,4 +1,5 @@
-//! The protected resource (RFC 9728), which informs clients without a token who issues tokens.
+//! The protected resource (RFC 9728), which informs clients without a token who issues tokens, and the challenges (RFC 6750)
+//! in refusals for lack of a token or of a scope.
 
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, header};
@@ -12,15 +13,16 @@ use parallel_llm_service::Scope;
 
 /// The well-known prefix of the description's path.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
-/// The challenge to a client without a token.
-const CHALLENGE: HeaderValue = HeaderValue::from_static(r#"Bearer realm="parallel-llm-mcp""#);
+/// How every challenge begins.
+const REALM: &str = r#"Bearer realm="parallel-llm-mcp""#;
 
 /// The resource that an issuer's tokens are for: this server, under its public URL.
 #[derive(Clone, Debug)]
 pub struct Resource {
     /// The path of its description.
     path: String,
-    challenge: HeaderValue,
+    /// The URL of its description.
+    address: String,
     description: String,
 }
 
@@ -38,7 +40,6 @@ impl Resource {
         }
         let path = format!("{WELL_KNOWN}{}", url.path().trim_end_matches('/'));
         let address = format!("{}{path}", url.origin().ascii_serialization());
-        let challenge = format!(r#"Bearer realm="parallel-llm-mcp", resource_metadata="{address}""#);
         let description = json!({
             "resource": identifier,
             "resource_name": "Parallel LLM",
@@ -46,8 +47,7 @@ impl Resource {
             "scopes_supported": Scope::USUAL.map(Scope::word),
             "bearer_methods_supported": ["header"],
         });
-        let challenge = challenge.parse().map_err(|_| misread())?;
-        Ok(Self { path, challenge, description: description.to_string() })
+        Ok(Self { path, address, description: description.to_string() })
     }
 
     /// The description, if the request asks for it. Only this is served without a token.
@@ -62,9 +62,32 @@ impl Resource {
     }
 }
 
-/// The challenge in a refusal for lack of a token.
-pub(super) fn challenge(resource: Option<&Resource>) -> HeaderValue {
-    resource.map_or(CHALLENGE, |resource| resource.challenge.clone())
+/// What a request lacks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Lack<'a> {
+    /// A token.
+    Token,
+    /// A token that is accepted.
+    ValidToken,
+    /// A token with this scope.
+    Scope(&'a str),
+}
+
+/// The challenge in a refusal, with the scope to ask an issuer for.
+pub(super) fn challenge(lack: Lack<'_>, resource: Option<&Resource>) -> HeaderValue {
+    let error = match lack {
+        // A request without a token gets no error code.
+        Lack::Token => "",
+        Lack::ValidToken => r#", error="invalid_token""#,
+        Lack::Scope(_) => r#", error="insufficient_scope""#,
+    };
+    let scope = match lack {
+        Lack::Token | Lack::ValidToken => Scope::USUAL.map(Scope::word).join(" "),
+        Lack::Scope(scope) => scope.to_owned(),
+    };
+    let metadata = resource.map(|resource| format!(r#", resource_metadata="{}""#, resource.address));
+    let text = format!(r#"{REALM}{error}, scope="{scope}"{}"#, metadata.unwrap_or_default());
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(REALM))
 }
 
 #[cfg(test)]
@@ -73,13 +96,25 @@ mod tests {
 
     fn described(identifier: &str) -> Result<(String, String), Code> {
         let resource = Resource::new(identifier, "https://id.example").map_err(|failure| failure.code)?;
-        Ok((resource.path, resource.challenge.to_str().unwrap().to_owned()))
+        let challenge = challenge(Lack::Token, Some(&resource));
+        Ok((resource.path, challenge.to_str().unwrap().to_owned()))
+    }
+
+    #[test]
+    fn a_challenge_says_what_is_lacking_and_which_scope_to_ask_for() {
+        let said = |lack| challenge(lack, None).to_str().unwrap().to_owned();
+        assert_eq!(said(Lack::Token), r#"Bearer realm="parallel-llm-mcp", scope="ask read""#);
+        let invalid = r#"Bearer realm="parallel-llm-mcp", error="invalid_token", scope="ask read""#;
+        assert_eq!(said(Lack::ValidToken), invalid);
+        let narrow = r#"Bearer realm="parallel-llm-mcp", error="insufficient_scope", scope="metrics""#;
+        assert_eq!(said(Lack::Scope("metrics")), narrow);
     }
 
     #[test]
     fn the_metadata_address_precedes_the_path() {
-        let challenge =
-            |address| format!(r#"Bearer realm="parallel-llm-mcp", resource_metadata="{address}""#);
+        let challenge = |address| {
+            format!(r#"Bearer realm="parallel-llm-mcp", scope="ask read", resource_metadata="{address}""#)
+        };
         for (identifier, path, address) in [
             (
                 "https://ask.example:8443/a/mcp",

@@ -178,11 +178,15 @@ fn no_route_answers_without_a_token_and_a_token_is_one_header() {
         for key in keys {
             let reply = server.send(server.head(target, key));
             assert_eq!((reply.status, reply.code().as_str()), (401, "token_refused"), "{target} {key}");
-            let challenge = reply.header("www-authenticate");
-            assert_eq!(challenge, Some(r#"Bearer realm="parallel-llm-mcp""#), "{target} {key}");
+            let error = if key.starts_with("Auth") { r#" error="invalid_token","# } else { "" };
+            let challenge = format!(r#"Bearer realm="parallel-llm-mcp",{error} scope="ask read""#);
+            assert_eq!(reply.header("www-authenticate"), Some(challenge.as_str()), "{target} {key}");
         }
     }
     assert_eq!(server.send(server.head("GET /there", "authorization: bearer anna\r\n")).status, 200);
+    let twice = server.send(server.head("GET /there", &ANNA.repeat(2))).json()["error"].clone();
+    assert_eq!(twice["message"], "the request has more than one `Authorization`");
+    assert_eq!(twice["next"], "send `Authorization: Bearer TOKEN` once, and no other `Authorization`");
 }
 
 /// GHSA-hv2w-8mjj-jw22: a server that let every page read its replies.

@@ -26,9 +26,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::{HeaderName, header};
-use axum::routing::{get, post};
-use parallel_llm_http::{Door, Policy};
+use axum::http::{HeaderName, Uri, header};
+use axum::response::Response;
+use axum::routing::{any, get, post};
+use parallel_llm_engine::text::safe::excerpt;
+use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::{Code, Failure};
+use parallel_llm_http::status::Fault;
+use parallel_llm_http::{Door, Policy, failure};
 use parallel_llm_service::{Services, Shutdown};
 use parallel_llm_settings::clock;
 
@@ -68,12 +73,30 @@ const PAGE_SENDS: [HeaderName; 17] = [
     header::USER_AGENT,
 ];
 
+/// What the endpoint serves, for clients that ask for more of OpenAI's API.
+const SERVED: [&str; 4] = [
+    "`POST /v1/chat/completions`",
+    "`POST /v1/responses`",
+    "`GET /v1/models`",
+    "`GET /openapi.json` for all",
+];
+/// The longest path in a message, in characters.
+const PATH_CHARS: usize = 80;
+
 /// What all requests share.
 struct Endpoint {
     services: Services,
     shutdown: Shutdown,
     /// When the server began, in seconds since 1970: the age of its models, which have none of their own.
     since: u64,
+}
+
+/// The answer at a path of OpenAI's that is not served, such as that of embeddings.
+async fn nothing(uri: Uri) -> Response {
+    let message =
+        format!("`{}` is not served: a panel only answers questions", excerpt(uri.path(), PATH_CHARS));
+    let failure = Failure::new(Code::Usage, message).with_next(Next::choose_one(SERVED));
+    failure::refusal(Fault::NotFound, &failure)
 }
 
 /// The endpoint over these services, until the shutdown.
@@ -88,6 +111,7 @@ pub fn door(services: &Services, shutdown: &Shutdown) -> Door {
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*id}", get(models::find))
         .route(openapi::PATH, get(openapi::serve))
+        .route("/v1/{*path}", any(nothing))
         .with_state(endpoint)
         // The listener bounds every body.
         .layer(DefaultBodyLimit::disable());

@@ -107,6 +107,15 @@ impl Schemas {
                 schema["additionalProperties"] = false.into();
             }
         }
+        // Read as optional fields, so that a missing one is refused by its name.
+        if let Some(required) = schemas.get_mut("ChatMessage").and_then(|it| it["required"].as_array_mut()) {
+            required.push("content".into());
+        }
+        if let Some(item) = schemas.get_mut("InputItem") {
+            let reasoning =
+                json!({ "required": ["type"], "properties": { "type": { "const": "reasoning" } } });
+            item["anyOf"] = json!([{ "required": ["role", "content"] }, reasoning]);
+        }
         for (name, fields) in NEUTRAL {
             let properties = schemas.get_mut(name).and_then(|schema| schema["properties"].as_object_mut());
             if let Some(properties) = properties {

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Failure, RunId};
+use parallel_llm_http::failure::MissingScope;
 use parallel_llm_http::status;
 use parallel_llm_service::Principal;
 use parallel_llm_service::report::ErrorReport;
@@ -168,6 +169,7 @@ impl Shown {
     pub(crate) fn response(self) -> Response {
         let (status, run_id) = (status(self.code), self.run_id);
         let (repeats, retry_after_ms) = (self.error.retryable, self.error.retry_after_ms);
+        let missing = MissingScope::of(&self.error.steps);
         let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
         let mut response = (status, json, json_of(&self.body())).into_response();
         let headers = response.headers_mut();
@@ -176,6 +178,9 @@ impl Shown {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
         }
         headers.extend(run_id.map(|id| (REQUEST_ID, header_of(&id.to_string()))));
+        if let Some(missing) = missing {
+            response.extensions_mut().insert(missing);
+        }
         response
     }
 }

@@ -20,9 +20,11 @@ const fn operation(operation: Operation) -> Option<&'static str> {
         Operation::AskAnew => Some("`\"parallel_llm\": {\"fresh\": true}`"),
         Operation::KeepTexts => Some("`\"store\": true`"),
         Operation::KeepFacts => Some("`\"store\": false`"),
-        Operation::ListModels | Operation::ListModelsTakingFiles => Some("`GET /v1/models`"),
+        Operation::ListModels => Some("`GET /v1/models`"),
         Operation::Help => Some("`GET /openapi.json`"),
-        Operation::Resume
+        // The list is of panels, and does not say what their models take.
+        Operation::ListModelsTakingFiles
+        | Operation::Resume
         | Operation::Resend
         | Operation::AddModels
         | Operation::Synthesize

@@ -10,13 +10,15 @@ use crate::request::persona_prompt::PersonaPrompt;
 use crate::request::{Effort, Message, RunRequest, persona};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
-use crate::value::next::Advice;
+use crate::value::next::{Advice, Next, Operation};
 use crate::value::usage::tokens_in;
 use crate::value::warning::Warning;
 
 /// The lowest output cap that makes room for the prompt. With a lower one there would be no useful answer, and the prompt is
 /// counted on the high side.
 const OUTPUT_TOKENS_MIN: u32 = 1_000;
+/// The models named in place of one that does not take a file.
+const TAKERS_MAX: usize = 3;
 /// The longest idempotency key in bytes: longer than any name or digest used as a key, and short enough for an index.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 
@@ -147,7 +149,7 @@ pub(super) fn resolve_panel(
                 ..seat(&entry, seats.len(), terms, &sampling)
             };
             match seat.check_inputs(messages) {
-                Err(unsupported) if typed => return Err(unsupported),
+                Err(unsupported) if typed => return Err(naming_takers(unsupported, messages, terms)),
                 _ => seats.push(seat),
             }
             if seats.len() > SEATS_MAX {
@@ -161,6 +163,24 @@ pub(super) fn resolve_panel(
         return Err(Failure::new(Code::PanelSize, format!("the panel has {count}")));
     }
     Ok(seats)
+}
+
+/// The same failure with the names of models that take the files, as far as the default provider's list knows any. Aliases
+/// come first, because they stay current.
+fn naming_takers(unsupported: Failure, messages: &[Message], terms: &Terms<'_>) -> Failure {
+    let files = || messages.iter().flat_map(Message::files);
+    let takes_all =
+        |model: &&ModelInfo| model.inputs.is_some_and(|inputs| files().all(|file| inputs.takes(file.kind())));
+    let listed = terms.providers.first().and_then(|provider| terms.catalogues.get(provider));
+    let takers = listed.into_iter().flat_map(|list| list.models()).filter(takes_all);
+    let mut names: Vec<&str> = takers.map(|model| model.id.as_str()).collect();
+    names.sort_by_key(|name| !name.starts_with('~'));
+    names.truncate(TAKERS_MAX);
+    if names.is_empty() {
+        return unsupported;
+    }
+    let others = [Operation::ListModelsTakingFiles.into(), Advice::LeaveFileOut.into()];
+    unsupported.with_next([Next::choose_one(names)].into_iter().chain(others).collect::<Vec<Next>>())
 }
 
 /// The chain of synthesizers: the one of the request, then those configured.

@@ -231,7 +231,7 @@ fn what_an_address_has_wrong_is_refused_in_the_same_shape() {
         ("GET", "/v1/models/panel/%FF"),
         ("DELETE", path.as_str()),
         ("GET", "/v1/responses"),
-        ("GET", "/v1/nothing"),
+        ("POST", "/v1/embeddings"),
         ("GET", &format!("{path}?stream=true")),
         ("GET", &format!("{path}?starting_after=3")),
         ("GET", &format!("{path}?include[]=reasoning.encrypted_content")),
@@ -246,7 +246,7 @@ fn what_an_address_has_wrong_is_refused_in_the_same_shape() {
     400 usage model: the path cannot be read: Invalid URL: Invalid UTF-8 in `id`: see `GET /openapi.json` None
     405 usage -: this path does not serve this method: use a method that the header `Allow` names Some("GET,HEAD")
     405 usage -: this path does not serve this method: use a method that the header `Allow` names Some("POST")
-    404 usage -: there is nothing at this path: choose one of: /mcp, /v1, / None
+    404 usage -: `/v1/embeddings` is not served: a panel only answers questions: choose one of: `POST /v1/chat/completions`, `POST /v1/responses`, `GET /v1/models`, `GET /openapi.json` for all None
     400 unsupported_parameter stream: `stream` cannot be honoured as `"true"`: a stored answer is returned whole: leave `stream` out None
     400 unsupported_parameter starting_after: `starting_after` cannot be honoured as `"3"`: a stored answer is returned whole: leave `starting_after` out None
     400 unsupported_parameter include[]: `include[]` cannot be honoured as `"reasoning.encrypted_content"`: there is nothing else to include: leave `include[]` out None

@@ -137,7 +137,7 @@ impl Principal {
         match self {
             Self::TokenHolder(grant) if !grant.scopes.iter().any(|granted| granted.allows(scope)) => {
                 let message = format!("this token lacks the scope `{}`", scope.word());
-                Err(Failure::new(Code::ScopeMissing, message))
+                Err(Failure::new(Code::ScopeMissing, message).with_next(Next::WidenTo(scope.word().into())))
             }
             _ => Ok(()),
         }

@@ -221,6 +221,7 @@ advice! {
     NewTokenOfIssuer, Anyone: "get a new token for this server from its issuer";
     CopyTokenAgain, Anyone: "copy the token again: it was mistyped or cut off";
     LeaveAuthorizationOut, Anyone: "leave `Authorization` out: this server wants no token";
+    SendOneBearer, Anyone: "send `Authorization: Bearer TOKEN` once, and no other `Authorization`";
     UseNewestLink, Anyone: "open the newest sign-in link, which the server has printed";
     SeeServerLog, Owner: "see the server's log, which says why";
     SendFewerHeaders, Anyone: "send fewer or shorter headers";
@@ -230,6 +231,7 @@ advice! {
     UseMethods, Anyone: "use GET, HEAD, POST or DELETE";
     UseAllowedMethod, Anyone: "use a method that the header `Allow` names";
 
+    FetchRun, Anyone: "call get_run if it is the answer of a run, else ask again";
     BeginSession, Anyone: "begin a new session with `initialize`";
     ReadSpecification, Anyone: "see the MCP specification on Streamable HTTP";
     MakeTwoCalls, Anyone: "make two calls of it";

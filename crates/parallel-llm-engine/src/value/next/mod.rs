@@ -84,6 +84,8 @@ pub enum Next {
         /// Minutes from now.
         minutes: u64,
     },
+    /// Use a token that has this scope.
+    WidenTo(Name),
     /// Set a setting.
     Set(Name),
     /// A step at the owner's machine.
@@ -378,7 +380,8 @@ impl Next {
             | Self::WaitForSeats(_)
             | Self::AttachAtMost(_)
             | Self::WaitUntil(_)
-            | Self::WaitForNextDay { .. } => Taker::Anyone,
+            | Self::WaitForNextDay { .. }
+            | Self::WidenTo(_) => Taker::Anyone,
         }
     }
 }

@@ -88,6 +88,7 @@ impl Vocabulary {
             Next::WaitForNextDay { minutes } => {
                 format!("wait until the day ends at 00:00 UTC, in {} h {} min", minutes / 60, minutes % 60)
             }
+            Next::WidenTo(scope) => format!("{} that has the scope `{scope}`", self.wider_token()),
             Next::Set(setting) => format!("set `{setting}`"),
             Next::Machine(step) => at_the_machine(step),
         }
@@ -109,7 +110,10 @@ impl Vocabulary {
             Operation::KeepTexts => format!("ask again and have texts kept{with}"),
             Operation::KeepFacts => format!("have no texts kept{with}"),
             Operation::ListModels => format!("see which models there are{with}"),
-            Operation::ListModelsTakingFiles => format!("ask a model that takes such files: find one{with}"),
+            Operation::ListModelsTakingFiles => match name {
+                Some(name) => format!("ask a model that takes such files: find one with {name}"),
+                None => "ask a model that takes such files".to_owned(),
+            },
             Operation::Help => format!("see {}", name.unwrap_or("the documentation")),
             Operation::Demo => format!("try {}, which needs no key", name.unwrap_or("the demo")),
             Operation::Doctor => format!("see what still waits{with}"),
@@ -120,15 +124,18 @@ impl Vocabulary {
                 let get = name.map_or_else(token_of_the_owner, |name| format!("make a token with {name}"));
                 format!("{get}, and send it as `Authorization: Bearer ...`")
             }
-            Operation::WidenToken => {
-                let get = name.map_or_else(token_of_the_owner, |name| format!("make a token with {name}"));
-                format!("{get} that has the scope in the message")
-            }
+            Operation::WidenToken => format!("{} that has the scope in the message", self.wider_token()),
             Operation::ShowSettings => format!("see the name of every setting{with}"),
             Operation::ListCodes => format!("see every code{with}"),
             Operation::ExportReport => format!("export its report{with}"),
             Operation::ListProviderModels => format!("list the models of that provider{with}"),
         }
+    }
+
+    /// How to get a token with another scope.
+    fn wider_token(&self) -> String {
+        let name = (self.operation)(Operation::WidenToken);
+        name.map_or_else(token_of_the_owner, |name| format!("make a token with {name}"))
     }
 
     fn argument(&self, argument: Argument) -> String {
