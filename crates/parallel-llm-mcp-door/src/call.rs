@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use parallel_llm_engine::Failure;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::value::trace::TraceContext;
+use parallel_llm_engine::{Failure, RunStatus};
 use parallel_llm_http::trace_of;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client_cancel::ClientCancel;
 use super::progress::Progress;
+use super::reply_turns::{ReplyTurn, ReplyTurns};
 use super::{client_timeout, confirm, task, version};
 use parallel_llm_http::via;
 use parallel_llm_service::report::Report;
@@ -35,6 +36,7 @@ pub(super) struct Call {
     /// The user's decision that the call brings.
     decision: Option<Decision>,
     waiting: Waiting,
+    turns: ReplyTurns,
 }
 
 impl Call {
@@ -42,13 +44,37 @@ impl Call {
     pub(super) fn new(
         service: Services,
         context: RequestContext<RoleServer>,
-        shutdown: &Shutdown,
+        shutdown: Shutdown,
         request: &CallToolRequestParams,
     ) -> Result<Self, ErrorData> {
         let fingerprint = confirm::fingerprint(&service.approvals, request);
         let decision = confirm::redeem(&service.approvals, fingerprint, request)?;
-        let waiting = Waiting::new(client_timeout(&service, &context), shutdown.clone());
-        Ok(Self { service, context, fingerprint, decision, waiting })
+        let waiting = Waiting::new(client_timeout(&service, &context), shutdown);
+        Ok(Self { service, context, fingerprint, decision, waiting, turns: ReplyTurns::new() })
+    }
+
+    /// The same call, whose reply is made in one of these turns.
+    pub(super) fn in_turn(self, turns: ReplyTurns) -> Self {
+        Self { turns, ..self }
+    }
+
+    /// Waits for the turn to make the reply.
+    pub(super) async fn turn_to_reply(&self) -> ReplyTurn {
+        self.turns.for_reply(&self.context.extensions).await
+    }
+
+    /// Waits for a turn to read a run, and keeps it for the reply if the run is over: a call that waits for it holds none.
+    pub(super) async fn in_turn_to_read(
+        &self,
+        name: &str,
+    ) -> Result<(RunHandle, Option<ReplyTurn>), Failure> {
+        let turn = self.turns.brief().await;
+        let handle = self.service.runs.watch(name).await?;
+        if handle.with_run(|run| run.status == RunStatus::Running) {
+            return Ok((handle, None));
+        }
+        turn.until_queued(&self.context.extensions);
+        Ok((handle, Some(turn)))
     }
 
     /// The servers of this program that the call passed through. Fails if this one is among them.

@@ -18,6 +18,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 
 use super::call::Call;
+use super::reply_turns::ReplyTurns;
 use super::{completion, prompts, resources, run_result, task, tools, version};
 use parallel_llm_service::{Principal, Services, Shutdown};
 
@@ -52,12 +53,13 @@ pub(super) struct Handler {
     reach: Reach,
     service: Services,
     shutdown: Shutdown,
+    turns: ReplyTurns,
 }
 
 impl Handler {
     /// A server over these services. Clones share them.
-    pub(super) const fn new(reach: Reach, service: Services, shutdown: Shutdown) -> Self {
-        Self { reach, service, shutdown }
+    pub(super) fn new(reach: Reach, service: Services, shutdown: Shutdown) -> Self {
+        Self { reach, service, shutdown, turns: ReplyTurns::new() }
     }
 
     /// The services for the principal of a request.
@@ -72,6 +74,14 @@ impl Handler {
             }
         };
         Ok(self.service.acting_for(principal))
+    }
+
+    /// Who may share a list that is made for its reader.
+    const fn list_scope(&self) -> CacheScope {
+        match self.reach {
+            Reach::Pipes => CacheScope::Public,
+            Reach::Network => CacheScope::Private,
+        }
     }
 }
 
@@ -119,7 +129,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         only_page(page.as_ref())?;
-        Ok(version::known(&version::of(&context), prompts::list()))
+        let principal = self.service(&context.extensions)?.principal;
+        let prompts = prompts::of(&principal).with_cache_scope(self.list_scope());
+        Ok(version::known(&version::of(&context), prompts))
     }
 
     async fn get_prompt(
@@ -138,6 +150,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let service = self.service(&context.extensions)?;
         let cursor = page.and_then(|page| page.cursor);
+        let _turn = self.turns.for_reply(&context.extensions).await;
         let listed =
             without_panic(&service.principal, resources::list(&service, cursor.as_deref()).boxed()).await?;
         Ok(version::known(&version::of(&context), listed))
@@ -158,6 +171,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let service = self.service(&context.extensions)?;
+        let _turn = self.turns.for_reply(&context.extensions).await;
         let read = without_panic(&service.principal, resources::read(&service, &request.uri).boxed()).await?;
         Ok(version::known(&version::of(&context), read).into())
     }
@@ -168,6 +182,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let service = self.service(&context.extensions)?;
+        let _turn = self.turns.for_reply(&context.extensions).await;
         without_panic(&service.principal, completion::complete(&service, &request).boxed())
             .await
             .map(CompleteResult::new)
@@ -179,12 +194,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(page.as_ref())?;
-        // Settings are read once, so the presets stay the same. Over the network this list is the same for everybody, so it
-        // names none.
+        let service = self.service(&context.extensions)?;
+        // Settings are read once, so the presets stay the same. Their names are the owner's.
         let presets = self.service.settings.names().into_iter().filter(|_| self.reach == Reach::Pipes);
         let presets: Vec<&str> = presets.collect();
-        let tools = ListToolsResult::with_all_items(tools::all(&presets));
-        let tools = tools.with_ttl_ms(TOOLS_TTL_MS).with_cache_scope(CacheScope::Public);
+        let tools = ListToolsResult::with_all_items(tools::of(&service.principal, &presets));
+        let tools = tools.with_ttl_ms(TOOLS_TTL_MS).with_cache_scope(self.list_scope());
         Ok(version::known(&version::of(&context), tools))
     }
 
@@ -199,7 +214,7 @@ impl ServerHandler for Handler {
         }
         let service = self.service(&context.extensions)?;
         let version = version::of(&context);
-        let call = Call::new(service, context, &self.shutdown, &request)?;
+        let call = Call::new(service, context, self.shutdown.clone(), &request)?.in_turn(self.turns.clone());
         let work = tools::call(name, &call, request.arguments).boxed();
         let response = guard(&call.service.principal, work).await;
         Ok(version::known_response(&version, response))
@@ -211,6 +226,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let service = self.service(&context.extensions)?;
+        let _turn = self.turns.for_reply(&context.extensions).await;
         without_panic(&service.principal, task::get(&service, &request.task_id).boxed()).await
     }
 

@@ -33,6 +33,7 @@ mod pipe;
 mod progress;
 mod prompts;
 mod refusal;
+mod reply_turns;
 mod request_id;
 mod resources;
 mod result;

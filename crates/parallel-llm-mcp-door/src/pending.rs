@@ -6,14 +6,23 @@ use rmcp::model::RequestId;
 use tokio::sync::watch;
 
 use super::line::Refusal;
+use super::reply_turns::ReplyTurn;
 use parallel_llm_http::message;
 
 /// The most requests in flight. The service does a thousand runs; other requests are short.
 pub(super) const REQUESTS_MAX: usize = 4_096;
 
-/// The unanswered requests, each with its memory in bytes.
+/// The unanswered requests.
 #[derive(Default)]
-pub(super) struct Pending(watch::Sender<HashMap<RequestId, usize>>);
+pub(super) struct Pending(watch::Sender<HashMap<RequestId, Accepted>>);
+
+/// An unanswered request.
+struct Accepted {
+    /// Its memory in bytes.
+    load: usize,
+    /// The turn in which its reply is made.
+    turn: Option<ReplyTurn>,
+}
 
 impl Pending {
     /// Accepts a request of this load, or returns the refusal. A single request is never too large.
@@ -22,11 +31,21 @@ impl Pending {
         self.0.send_if_modified(|requests| {
             refused = refusal(requests, id, load);
             if refused.is_none() {
-                requests.insert(id.clone(), load);
+                requests.insert(id.clone(), Accepted { load, turn: None });
             }
             refused.is_none()
         });
         refused.map_or(Ok(()), Err)
+    }
+
+    /// Holds the turn until the request is answered, if it is not yet.
+    pub(super) fn hold(&self, id: &RequestId, turn: &ReplyTurn) {
+        self.0.send_if_modified(|requests| {
+            if let Some(request) = requests.get_mut(id) {
+                request.turn = Some(turn.clone());
+            }
+            false
+        });
     }
 
     /// Removes a request that is answered or never will be.
@@ -47,11 +66,11 @@ impl Pending {
 }
 
 /// Why a request is refused beside the others.
-fn refusal(requests: &HashMap<RequestId, usize>, id: &RequestId, load: usize) -> Option<Refusal> {
+fn refusal(requests: &HashMap<RequestId, Accepted>, id: &RequestId, load: usize) -> Option<Refusal> {
     if requests.contains_key(id) {
         return Some(repeated(id));
     }
-    let taken: usize = requests.values().sum();
+    let taken: usize = requests.values().map(|request| request.load).sum();
     let is_too_large = taken > 0 && taken + load > message::ALL_BYTES_MAX;
     if is_too_large {
         let message = "the requests in flight take all the room there is: try again when one is answered";

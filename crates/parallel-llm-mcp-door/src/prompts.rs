@@ -7,14 +7,14 @@
 use parallel_llm_engine::value::nearest::nearest;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CacheScope, GetPromptRequestParams, GetPromptResult, JsonObject, ListPromptsResult, Prompt,
-    PromptArgument, PromptMessage, Role,
+    GetPromptRequestParams, GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument,
+    PromptMessage, Role,
 };
 use serde_json::{Value, json};
 
 use super::run_result::WAIT_S_MAX;
 use parallel_llm_engine::text::safe::excerpt;
-use parallel_llm_service::attachment;
+use parallel_llm_service::{Principal, Scope, attachment};
 use parallel_llm_settings::settings::split_models;
 
 /// How long a list of prompts may be cached: it changes only with the program.
@@ -132,9 +132,15 @@ const OFFERS: [Offer; 3] = [
 ];
 
 /// Every prompt, in order.
-pub(super) fn list() -> ListPromptsResult {
-    let prompts = OFFERS.iter().map(Offer::listed).collect();
-    ListPromptsResult::with_all_items(prompts).with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public)
+pub(super) fn all() -> Vec<Prompt> {
+    OFFERS.iter().map(Offer::listed).collect()
+}
+
+/// The prompts for this principal: none if it may not ask, because each leads to a call of `process_prompt`.
+pub(super) fn of(principal: &Principal) -> ListPromptsResult {
+    let may_ask = principal.check(Scope::Ask).is_ok();
+    let prompts = if may_ask { all() } else { Vec::new() };
+    ListPromptsResult::with_all_items(prompts).with_ttl_ms(TTL_MS)
 }
 
 /// The message of a prompt, with texts of at most `chars_max` characters, the limit of a question.

@@ -1,8 +1,10 @@
 //! The output schemas of the tools, made from the types of their results.
 //!
-//! Clients check every result against them, so they are portable: no references, formats, lists of types or dialects. What
-//! always holds: one schema describes all results of a tool, its errors included, so nothing is required, and members
-//! that it does not name are allowed.
+//! Clients check every result against them, so they are portable: each property has one plain type, without references,
+//! formats or dialects. What always holds: one schema describes all results of a tool, its errors included, so nothing is
+//! required, and members that it does not name are allowed.
+
+use std::collections::BTreeMap;
 
 use rmcp::model::JsonObject;
 use schemars::{JsonSchema, Schema};
@@ -18,14 +20,17 @@ pub(super) fn of_run(instead: impl IntoIterator<Item = Schema>) -> JsonObject {
 
 /// The schema of results that are an error or one of these types.
 pub(super) fn of_any(types: impl IntoIterator<Item = Schema>) -> JsonObject {
-    let mut properties = Map::new();
+    let mut members = BTreeMap::new();
     for kind in types.into_iter().chain([of::<ErrorReport>()]) {
         let kind = kind.to_value();
         for (name, property) in kind["properties"].as_object().into_iter().flatten() {
             // The first type has the word on a member of several.
-            properties.entry(name).or_insert_with(|| property_of(property, &kind["$defs"]));
+            members.entry(name.clone()).or_insert_with(|| of_one_type(property, &kind["$defs"]));
         }
     }
+    // A member of several types is not declared.
+    let declared = members.into_iter().filter_map(|(name, made)| Some((name, made?)));
+    let properties: Map<String, Value> = declared.collect();
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
     schema.insert("properties".to_owned(), properties.into());
@@ -37,61 +42,46 @@ pub(super) fn of<T: JsonSchema>() -> Schema {
     schemars::schema_for!(T)
 }
 
-/// A property with the first clause of its documentation.
-fn property_of(property: &Value, definitions: &Value) -> Value {
-    let mut made = portable(property, definitions);
-    let about = property["description"].as_str().unwrap_or_default().replace('\n', " ");
-    let clause = about.split([';', ':']).next().unwrap_or_default();
-    made["description"] = clause.split(". ").next().unwrap_or_default().trim_end_matches('.').into();
-    made
+/// The type of a schema, and of its items; `None` for one that is not always of one type. Descriptions and what an object
+/// holds are left out, because some clients show a model these schemas in every conversation, and names say enough.
+fn of_one_type(schema: &Value, definitions: &Value) -> Option<Value> {
+    let mut kinds = BTreeMap::new();
+    collect_types(schema, definitions, &mut kinds);
+    // A member without a value is left out of a result.
+    kinds.remove("null");
+    let (kind, items) = kinds.pop_first().filter(|_| kinds.is_empty())?;
+    let mut made = json!({ "type": kind });
+    if kind == "array" {
+        let of_items = items.and_then(|items| of_one_type(&items, definitions));
+        made["items"] = of_items.unwrap_or_else(|| json!({ "type": "object" }));
+    }
+    Some(made)
 }
 
-/// A schema reduced to types, branches and properties. The names of inner properties say enough.
-fn portable(schema: &Value, definitions: &Value) -> Value {
+/// The types of a schema, each with its items.
+fn collect_types(schema: &Value, definitions: &Value, kinds: &mut BTreeMap<String, Option<Value>>) {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.rsplit('/').next().unwrap_or_default();
-        return portable(&definitions[name], definitions);
+        return collect_types(&definitions[name], definitions, kinds);
     }
-    if let Some(branches) = schema["anyOf"].as_array() {
-        return any_of(branches.iter().map(|branch| portable(branch, definitions)));
-    }
-    match &schema["type"] {
-        Value::Array(kinds) => any_of(kinds.iter().map(|kind| {
-            let mut of_kind = schema.clone();
-            of_kind["type"] = kind.clone();
-            portable(&of_kind, definitions)
-        })),
-        Value::String(kind) => {
-            let mut made = json!({ "type": kind });
-            match (kind.as_str(), &schema["items"], schema["properties"].as_object()) {
-                ("array", items, _) => made["items"] = portable(items, definitions),
-                ("object", _, Some(properties)) => {
-                    let inner = properties.iter();
-                    let inner = inner.map(|(name, property)| (name.clone(), portable(property, definitions)));
-                    made["properties"] = Value::Object(inner.collect());
-                }
-                _ => {}
-            }
-            made
-        }
-        _ => json!({}),
+    let branches = [&schema["anyOf"], &schema["oneOf"]].into_iter().filter_map(Value::as_array).flatten();
+    branches.for_each(|branch| collect_types(branch, definitions, kinds));
+    let named = schema["type"].as_array().into_iter().flatten().chain([&schema["type"]]);
+    for kind in named.filter_map(Value::as_str) {
+        kinds.insert(kind.to_owned(), schema.get("items").cloned());
     }
 }
 
-fn any_of(branches: impl Iterator<Item = Value>) -> Value {
-    json!({ "anyOf": branches.collect::<Vec<_>>() })
-}
-
-/// Fails where a schema is one that some client complains about: a property without a description, and at any depth a
+/// Fails where a schema is one that some client complains about: an argument without a description, and at any depth a
 /// format no validator knows, a union of types, a reference or a dialect of its own.
 #[cfg(test)]
 #[track_caller]
-pub(super) fn assert_portable(schema: &Value) {
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+pub(super) fn assert_portable(arguments: &Value) {
+    for (name, property) in arguments["properties"].as_object().into_iter().flatten() {
         let about = property["description"].as_str().unwrap_or_default();
-        assert!(!about.is_empty(), "`{name}` is not described in {schema}");
+        assert!(!about.is_empty(), "`{name}` is not described in {arguments}");
     }
-    assert_plain(schema);
+    assert_plain(arguments);
 }
 
 #[cfg(test)]
@@ -120,14 +110,14 @@ mod tests {
     use crate::{prompts, tools};
 
     #[test]
-    fn every_schema_is_portable_and_every_property_described() {
+    fn every_schema_is_portable_and_every_argument_described() {
         for tool in tools::all(&[]) {
             assert_portable(&json!(tool.input_schema));
             let output = json!(tool.output_schema);
-            assert_portable(&output);
+            assert_plain(&output);
             assert_eq!(output["properties"]["code"]["type"], "string", "{}: errors have a code", tool.name);
         }
-        for prompt in prompts::list().prompts {
+        for prompt in prompts::all() {
             let arguments = prompt.arguments.unwrap_or_default();
             assert!(!arguments.is_empty() && prompt.description.is_some() && prompt.title.is_some());
             assert!(
@@ -137,20 +127,31 @@ mod tests {
     }
 
     #[test]
-    fn the_types_are_the_results_own() {
-        let schema = Value::Object(of_run([]));
-        let property = |name: &str| schema["properties"][name].clone();
-        assert_eq!(property("run_id")["type"], "string");
-        for (name, kind) in [("answer", "string"), ("cost_usd", "number")] {
-            assert_eq!(property(name)["anyOf"], json!([{"type": kind}, {"type": "null"}]), "{name}");
+    fn each_property_of_a_result_has_one_plain_type() {
+        for tool in tools::all(&[]) {
+            let output = json!(tool.output_schema);
+            let typed = |(name, property): (&String, &Value)| {
+                assert!(
+                    property["type"].is_string(),
+                    "{}: `{name}` has no plain type: {property}",
+                    tool.name
+                );
+                (name.clone(), property["type"].clone())
+            };
+            let types: BTreeMap<String, Value> =
+                output["properties"].as_object().into_iter().flatten().map(typed).collect();
+            let is_call_or_sentence = tool.name != "list_models";
+            assert_eq!(types.contains_key("next"), !is_call_or_sentence, "{}", tool.name);
+            if tool.name == "list_models" {
+                assert_eq!((&types["models"], &types["models_total"]), (&json!("array"), &json!("integer")));
+                continue;
+            }
+            for (name, kind) in
+                [("answer", "string"), ("cost_usd", "number"), ("missing", "array"), ("agreement", "object")]
+            {
+                assert_eq!(types[name], kind, "{}: {name}", tool.name);
+            }
         }
-        let objection = &property("agreement")["properties"]["object"]["items"]["properties"];
-        assert_eq!(objection["model"]["type"], "string", "{schema}");
-        let next = &property("next")["anyOf"];
-        assert_eq!(
-            (&next[0]["properties"]["tool"]["type"], &next[1]),
-            (&json!("string"), &json!({"type": "string"}))
-        );
     }
 
     #[test]

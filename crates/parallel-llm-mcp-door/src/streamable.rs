@@ -43,6 +43,8 @@ pub fn door_within<H: ServerHandler>(
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .with_max_request_body_bytes(usize::MAX)
+        // The library would give the stream that belongs to no call an event with the id of that stream's first message.
+        .with_sse_retry(None)
         .with_cancellation_token(end);
     let service = StreamableHttpService::new(move || Ok(make()), Arc::clone(&sessions), config);
     let routes = Router::new()

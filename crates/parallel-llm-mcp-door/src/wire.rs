@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, JsonRpcRequest,
-    ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerNotification, ServerResult,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, GetExtensions, GetMeta, JsonRpcMessage,
+    JsonRpcRequest, ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerNotification, ServerResult,
 };
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
@@ -22,6 +22,7 @@ use super::answer_first;
 use super::line::{Line, Message, Refusal};
 use super::outbox::Outbox;
 use super::pending::Pending;
+use super::reply_turns::Unqueued;
 
 /// The longest time a client may read nothing while its outbox is full. Until then its lines are not read either, so
 /// the end of its input goes unnoticed.
@@ -113,10 +114,12 @@ impl Wire {
 
     /// The message, if the library can accept it now.
     fn admit(&mut self, read: Message) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
-        let Message { message, load } = read;
-        match &message {
+        let Message { mut message, load } = read;
+        match &mut message {
             JsonRpcMessage::Request(request) => {
                 self.admit_request(request, load)?;
+                let unqueued = Unqueued { pending: Arc::clone(&self.pending), id: request.id.clone() };
+                request.request.extensions_mut().insert(unqueued);
                 Ok(Some(message))
             }
             JsonRpcMessage::Notification(notification) => {
@@ -223,6 +226,8 @@ impl Transport<RoleServer> for Wire {
                 let Some(id) = &id else { return Err(io::Error::other("the client reads nothing")) };
                 line = left_out(id, &message).to_line();
             }
+            // Only its length counts where it waits.
+            line.shrink_to_fit();
             // Dropped early: it may be as long as its line, and the line may have to wait.
             drop(message);
             let sent = output.put(line).await.map_err(|_| closed());

@@ -311,3 +311,64 @@ fn no_input_of_the_fuzz_corpus_causes_a_panic() {
         (0..=line.len()).for_each(|end| parallel_llm_mcp_door::fuzz::line(&line[..end]));
     }
 }
+
+/// Requests for a long run that a client sends before it reads anything.
+const FETCHES: usize = 1_500;
+/// What their replies may take above the process that has read the run once: the 64 MiB that are kept for a client, and as
+/// much for those in the making and for what the allocator has not returned.
+const UNREAD_ABOVE_BYTES_MAX: usize = 128 << 20;
+
+/// The processor time that a process has taken, in the kernel's ticks.
+fn ticks(id: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).expect("the process runs");
+    let fields = stat.rsplit_once(") ").expect("the name ends there").1.split(' ');
+    fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
+}
+
+/// Waits until a process has done all it can.
+fn settle(id: u32) {
+    let (begun, mut before) = (Instant::now(), 0);
+    while before != ticks(id) && begun.elapsed() < ALL_MAX {
+        before = ticks(id);
+        std::thread::park_timeout(Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn replies_that_nobody_reads_take_bounded_memory_and_none_is_missing() {
+    let long = "Each of these words is part of the answer. ".repeat(2_000);
+    let sandbox = sandbox_with(PANEL.map(|model| (model, Script::answering(&long))));
+    let mut client = Client::new(&sandbox, &[]);
+    let question = json!({"prompt": "What is there to say?", "models": PANEL, "strategy": "panel"});
+    let run_id = client.call("process_prompt", question)["structuredContent"]["run_id"].clone();
+    let run_id = run_id.as_str().expect("it names the run").to_owned();
+    let get = |part: &str| json!({"name": "get_run", "arguments": {"run_id": run_id, "part": part}});
+    client.request("tools/call", get("answer:1"));
+    let idle = peak_bytes(client.child.id());
+
+    let mut deaf = Client::deaf(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "1000")]);
+    deaf.send("initialize", hello("test-client"));
+    deaf.notify("notifications/initialized", json!({}));
+    let uri = json!({"uri": format!("parallel-llm://runs/{run_id}/answer:2")});
+    let ids: Vec<i64> = (0..FETCHES)
+        .map(|number| match number % 3 {
+            0 => deaf.send("tools/call", get("answer:1")),
+            1 => deaf.send("tools/call", get("report")),
+            _ => deaf.send("resources/read", uri.clone()),
+        })
+        .collect();
+    settle(deaf.child.id());
+
+    let replies = deaf.read_late(1 + FETCHES);
+    let above = peak_bytes(deaf.child.id()).saturating_sub(idle);
+    assert!(above < UNREAD_ABOVE_BYTES_MAX, "{} MiB above the process that has read it once", above >> 20);
+    let left_out = replies.iter().filter(|reply| reply["error"]["code"] == -32000).count();
+    let whole = replies.iter().filter(|reply| reply["result"].is_object()).count();
+    assert!(
+        left_out > 0 && whole > 300 && left_out + whole == 1 + FETCHES,
+        "{whole} whole, {left_out} left out"
+    );
+    let mut answered: Vec<i64> = replies.iter().filter_map(|reply| reply["id"].as_i64()).collect();
+    answered.sort_unstable();
+    assert_eq!(&answered[1..], ids, "each request has one reply");
+}

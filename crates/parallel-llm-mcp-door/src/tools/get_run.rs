@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::value::next::Advice;
-use parallel_llm_engine::{Code, Failure, RunStatus};
+use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use tokio::time::Instant;
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::arguments::{self, Argument, Kind, Values};
 use crate::call::Call;
 use crate::part::{self, Page, Part};
+use crate::reply_turns::ReplyTurn;
 use crate::{run_result, schema};
 use parallel_llm_service::KnownRun;
 use parallel_llm_service::report::Report;
@@ -79,7 +80,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     let part = name.as_deref().map(Part::read).transpose()?;
     let run_id = values.text("run_id").unwrap_or_default();
     let wait = Duration::from_secs(values.whole("wait_s").unwrap_or_default());
-    let report = wait_for(call, run_id.trim(), wait).await?;
+    let (report, _turn) = wait_for(call, run_id.trim(), wait).await?;
     let principal = &call.service.principal;
     let text = match part {
         None => return Ok(run_result::of_run(principal, report)),
@@ -91,14 +92,15 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     Ok(part::page(&report.run_id, &name.unwrap_or_default(), &text, offset))
 }
 
-/// The run's report, as soon as it has an answer or `wait` has passed.
-async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, Failure> {
-    let handle = call.service.runs.watch(run_id).await?;
-    if handle.with_run(|run| run.status != RunStatus::Running) {
+/// The run's report, as soon as it has an answer or `wait` has passed, and the turn to make the reply.
+async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<(Report, ReplyTurn), Failure> {
+    let (handle, turn) = call.in_turn_to_read(run_id).await?;
+    if let Some(turn) = turn {
         // Returned at once, even to a client that has just left.
-        return Ok(handle.wait(None).await);
+        return Ok((handle.wait(None).await, turn));
     }
-    call.answer(&handle, &mut call.progress(), wait).await
+    let report = call.answer(&handle, &mut call.progress(), wait).await?;
+    Ok((report, call.turn_to_reply().await))
 }
 
 /// The events of a closed run, one on each line: before that they may not be stored.

@@ -66,6 +66,7 @@ pub(super) fn tool() -> Tool {
 /// Lists the models.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
     let search = Values::read(ARGUMENTS, arguments)?.text("search").unwrap_or_default();
+    let _turn = call.turn_to_reply().await;
     Ok(render(&call.service.models.overview(search.trim()).await?, vocabulary::of(&call.service.principal)))
 }
 

@@ -6,13 +6,16 @@ mod process_prompt;
 mod resume_run;
 
 use parallel_llm_engine::{Code, Failure};
-use rmcp::model::{CallToolResponse, CallToolResult, InputRequiredResult, JsonObject, MetaObject, Tool};
+use rmcp::model::{
+    CallToolResponse, CallToolResult, ClientJsonRpcMessage, ClientRequest, InputRequiredResult, JsonObject,
+    JsonRpcMessage, MetaObject, Tool,
+};
 use serde_json::json;
 
 use super::call::Call;
 use super::progress::Progress;
 use super::run_result;
-use parallel_llm_service::{Begun, Order, RunHandle};
+use parallel_llm_service::{Begun, Order, Principal, RunHandle, Scope};
 
 /// Their names in listing order.
 pub(super) const NAMES: [&str; 4] =
@@ -21,6 +24,29 @@ pub(super) const NAMES: [&str; 4] =
 /// The longest result that a client may keep in its context, in characters; one client moves more than 50,000 into a
 /// file unless told otherwise. An answer is cut at 100,000, and is in a result twice.
 const RESULT_CHARS_MAX: u64 = 250_000;
+
+/// The scope that a call of the tool needs.
+fn scope(name: &str) -> Scope {
+    match name {
+        process_prompt::NAME | resume_run::NAME => Scope::Ask,
+        _ => Scope::Read,
+    }
+}
+
+/// The tools that this principal may call.
+pub(super) fn of(principal: &Principal, presets: &[&str]) -> Vec<Tool> {
+    let mut tools = all(presets);
+    tools.retain(|tool| principal.check(scope(&tool.name)).is_ok());
+    tools
+}
+
+/// Fails if a message calls a tool that this principal may not call.
+pub(super) fn check(principal: &Principal, message: &ClientJsonRpcMessage) -> Result<(), Failure> {
+    let JsonRpcMessage::Request(request) = message else { return Ok(()) };
+    let ClientRequest::CallToolRequest(call) = &request.request else { return Ok(()) };
+    let is_known = NAMES.contains(&call.params.name.as_ref());
+    if is_known { principal.check(scope(&call.params.name)) } else { Ok(()) }
+}
 
 /// Every tool, with the names of these presets.
 pub(super) fn all(presets: &[&str]) -> Vec<Tool> {
@@ -104,8 +130,8 @@ mod tests {
 
     /// What all tools may take of a model's context, in bytes: all that clients show it.
     const SHOWN_BYTES_MAX: usize = 5_000;
-    /// The whole list, in bytes. Programs read the output schemas, and no client is known that shows them to a model.
-    const LIST_BYTES_MAX: usize = 16_000;
+    /// The whole list, in bytes. Some clients show a model the output schemas, too.
+    const LIST_BYTES_MAX: usize = 8_000;
 
     #[test]
     fn the_list_is_small_and_in_order() {

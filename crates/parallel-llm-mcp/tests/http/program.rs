@@ -211,7 +211,8 @@ fn cancelling_a_call_of_a_session_cancels_the_calls_upstream() {
     assert_eq!(client.notify("notifications/cancelled", json!({"requestId": 7})).status, 202);
     sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled >= 2);
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-    assert_eq!(waiting.message(), None, "no reply to a cancelled call");
+    assert_eq!(waiting.message().map(|reply| reply["error"]["code"].clone()), Some(json!(-32800)));
+    assert_eq!(waiting.message(), None, "the stream has ended");
 }
 
 /// The library ends a call five seconds after its session has ended.

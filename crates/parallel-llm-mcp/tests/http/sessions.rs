@@ -9,7 +9,8 @@ use std::time::Duration;
 use parallel_llm_http::Access;
 use parallel_llm_mcp_door::streamable::{SessionLimits, door_within};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProgressNotificationParam,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -19,7 +20,10 @@ use tokio::time::Instant;
 use super::client::{Reply, SOON, Server, Wire, post};
 use super::{ANNA, BERT, local, open, tokens};
 
-/// Sleeps for the time that a call asks for, and counts the calls that were cancelled.
+/// Notes of progress that a call with a token gets at once.
+const NOTES: u32 = 3;
+
+/// Sleeps for the time that a call asks for, after some progress, and counts the calls that were cancelled.
 #[derive(Clone, Default)]
 struct Sleeper(Arc<AtomicUsize>);
 
@@ -35,6 +39,11 @@ impl ServerHandler for Sleeper {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
         let ms = arguments.get("ms").and_then(Value::as_u64).unwrap_or_default();
+        for note in 1..=NOTES {
+            let Some(token) = context.meta.get_progress_token() else { break };
+            let param = ProgressNotificationParam::new(token, f64::from(note));
+            context.peer.notify_progress(param).await.expect("the session is open");
+        }
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(ms)) => {}
             () = context.ct.cancelled() => {
@@ -77,11 +86,16 @@ pub(crate) struct Legacy<'a> {
 impl<'a> Legacy<'a> {
     /// Begins a session, if there is room.
     pub(crate) fn begin(address: SocketAddr, key: &'a str) -> Result<Self, Reply> {
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test-client", "version": "1"}});
+        Self::begin_in("2025-11-25", address, key)
+    }
+
+    /// The same in this version of the protocol.
+    fn begin_in(version: &str, address: SocketAddr, key: &'a str) -> Result<Self, Reply> {
+        let hello = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test-client", "version": "1"}});
         let mut client = Self { address, key, session: String::new() };
         let reply = client.ask("initialize", hello);
         let Some(session) = reply.header("mcp-session-id") else { return Err(reply) };
-        client.session = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+        client.session = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {version}\r\n");
         assert_eq!(client.notify("notifications/initialized", json!({})).status, 202);
         Ok(client)
     }
@@ -113,6 +127,31 @@ impl<'a> Legacy<'a> {
 
     pub(crate) fn notify(&self, method: &str, params: Value) -> Reply {
         self.send(json!({"jsonrpc": "2.0", "method": method}), params).reply().expect("an answer")
+    }
+
+    /// Asks for what came after an event.
+    fn resume(&self, last_event_id: &str) -> Wire {
+        let Self { address, key, session } = self;
+        let mut wire = Wire::to(*address);
+        wire.write(format!(
+            "GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\nLast-Event-ID: {last_event_id}\r\n{key}{session}\r\n"
+        ));
+        wire
+    }
+
+    /// Starts a call that reports progress, and reads its events up to the last note. Returns the ids of the events.
+    fn sleep_with_progress(&self, id: u64, ms: u64) -> (Wire, Vec<String>) {
+        let params =
+            json!({"name": "sleep", "arguments": {"ms": ms}, "_meta": {"progressToken": format!("of-{id}")}});
+        let mut wire = self.start(id, "tools/call", params);
+        let mut ids = Vec::new();
+        loop {
+            let event = wire.event().expect("progress comes");
+            ids.extend(event.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_owned));
+            if event.contains(&format!(r#""progress":{NOTES}"#)) {
+                return (wire, ids);
+            }
+        }
     }
 
     fn sleep(&self, ms: u64) -> Wire {
@@ -355,4 +394,56 @@ fn errors_of_the_library_become_short_sentences() {
     assert_eq!((status, id, &error["code"]), (400, json!(7), &json!(-32020)));
     let message = error["message"].as_str().unwrap();
     assert!(message.starts_with("Mcp-Method header `aaa") && message.chars().count() <= 300, "{message}");
+}
+
+/// Clients that resume streams ask for the rest of one that ends without an answer, again and again.
+#[test]
+fn the_stream_of_a_cancelled_call_ends_with_an_answer_also_if_it_is_resumed() {
+    let (server, cancelled) = server(open(), small(10));
+    let client = Legacy::connect(server.address, "");
+    let (mut listening, ids) = client.sleep_with_progress(7, 60_000);
+    let (leaving, lost) = client.sleep_with_progress(8, 60_000);
+    drop(leaving);
+    let cancel = |id: u64| client.notify("notifications/cancelled", json!({"requestId": id})).status;
+    assert_eq!([cancel(7), cancel(8)], [202, 202]);
+    let told = |id: u64| json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32800, "message": "the client cancelled this call"}});
+    assert_eq!(listening.message(), Some(told(7)));
+    assert_eq!(listening.message(), None, "the stream has ended");
+    for (id, events) in [(7, &ids), (8, &lost)] {
+        let mut resumed = client.resume(events.last().unwrap());
+        assert_eq!((resumed.message(), resumed.message()), (Some(told(id)), None), "{id}");
+    }
+    assert_eq!(cancelled.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_client_that_resumes_a_stream_gets_later_events_only() {
+    let (server, _) = server(open(), small(10));
+    let client = Legacy::connect(server.address, "");
+    let (leaving, ids) = client.sleep_with_progress(7, 4_000);
+    drop(leaving);
+    let mut resumed = client.resume(&ids[ids.len() - 2]);
+    assert_eq!(resumed.message().unwrap()["params"]["progress"], f64::from(NOTES), "the one after it");
+    assert_eq!(resumed.message().unwrap()["result"]["content"][0]["text"], "slept");
+    // It was answered, and is kept no longer; an empty stream would be resumed for ever.
+    for unknown in [ids[0].as_str(), "0/999", "x"] {
+        let refused = client.resume(unknown).reply().unwrap();
+        assert_eq!((refused.status, refused.code().as_str()), (400, "usage"), "{unknown}");
+    }
+    assert_eq!(client.ask("tools/list", json!({})).status, 200, "the session goes on");
+}
+
+/// An event without a message is noise for clients of versions that do not know it.
+#[test]
+fn only_a_version_that_knows_priming_events_gets_them() {
+    let (server, _) = server(open(), small(10));
+    for (version, knows) in [("2025-03-26", false), ("2025-06-18", false), ("2025-11-25", true)] {
+        let client = Legacy::begin_in(version, server.address, "").unwrap();
+        let text = client.sleep(0).reply().unwrap().text();
+        let events: Vec<&str> = text.split("\n\n").filter(|event| !event.is_empty()).collect();
+        let has_message = |event: &&str| event.lines().any(|line| line.starts_with("data: {"));
+        let empty = events.iter().filter(|event| !has_message(event)).count();
+        assert_eq!(empty, usize::from(knows), "{version}: {text}");
+        assert_eq!(text.contains("retry: 3000"), knows, "{version}: {text}");
+    }
 }

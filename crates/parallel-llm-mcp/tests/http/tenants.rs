@@ -52,15 +52,19 @@ impl Holder {
     }
 
     fn reply(&self, version: Version, tool: &str, arguments: &Value) -> Value {
+        self.raw(version, tool, arguments).json()
+    }
+
+    fn raw(&self, version: Version, tool: &str, arguments: &Value) -> Reply {
         match version {
             Version::Sessions => {
                 let client = Legacy::connect(self.address, &self.header);
-                client.ask("tools/call", json!({"name": tool, "arguments": arguments})).json()
+                client.ask("tools/call", json!({"name": tool, "arguments": arguments}))
             }
             Version::Modern => {
                 let mut wire = Wire::to(self.address);
                 wire.write(modern_with(&self.header, self.address, tool, arguments));
-                wire.reply().expect("an answer").json()
+                wire.reply().expect("an answer")
             }
         }
     }
@@ -149,14 +153,45 @@ fn a_token_allows_only_its_scope_budget_and_rate() {
     let reader = Holder::created(&sandbox, address, "reader", &["--scope", "read"]);
     let poor = Holder::created(&sandbox, address, "poor", &["--budget-day", "0.0001"]);
     let hasty = Holder::created(&sandbox, address, "hasty", &["--per-minute", "2"]);
-    let refused = reader.call(Version::Modern, "process_prompt", &question());
-    assert_eq!(structured(&refused)["code"], "scope_missing", "{refused}");
+    for (version, tool) in [(Version::Modern, "process_prompt"), (Version::Sessions, "resume_run")] {
+        let refused = reader.raw(version, tool, &question());
+        assert_eq!((refused.status, refused.code().as_str()), (403, "scope_missing"), "{tool}: {refused:?}");
+        let narrow = r#"Bearer realm="parallel-llm-mcp", error="insufficient_scope", scope="ask""#;
+        assert_eq!(refused.header("www-authenticate"), Some(narrow), "{tool}");
+    }
+    let models = reader.get("/v1/models");
+    assert_eq!(models.status, 200, "{models:?}");
+    let asked = json!({"model": "panel/quick", "messages": [{"role": "user", "content": "Why?"}]});
+    let mut wire = Wire::to(address);
+    wire.write(post(address, "/v1/chat/completions", &reader.header, &asked.to_string()));
+    let refused = wire.reply().expect("an answer");
+    assert_eq!((refused.status, refused.header("www-authenticate").is_some()), (403, true), "{refused:?}");
     assert_eq!(reader.call(Version::Modern, "list_models", &json!({}))["result"]["isError"], false);
     let refused = poor.call(Version::Modern, "process_prompt", &question());
     assert_eq!(structured(&refused)["code"], "budget", "{refused}");
     let statuses: Vec<u16> = (0..3).map(|_| hasty.get("/nothing").status).collect();
     assert_eq!(statuses, [404, 404, 429]);
     assert!(sandbox.chats().is_empty(), "nothing was paid");
+}
+
+#[test]
+fn a_token_is_shown_only_what_it_may_call() {
+    let sandbox = sandbox_with(None);
+    let (_running, address) = serve(&sandbox, &[], &[]);
+    for (name, scope, tools, prompts) in [
+        ("asks", "ask", "process_prompt get_run resume_run list_models", 3),
+        ("reads", "read", "get_run list_models", 0),
+        ("counts", "metrics", "", 0),
+    ] {
+        let holder = Holder::created(&sandbox, address, name, &["--scope", scope]);
+        let client = Legacy::connect(address, &holder.header);
+        let listed = client.ask("tools/list", json!({})).json();
+        let names = listed["result"]["tools"].as_array().into_iter().flatten();
+        let names: Vec<&str> = names.filter_map(|tool| tool["name"].as_str()).collect();
+        assert_eq!(names.join(" "), tools, "{scope}");
+        let offered = client.ask("prompts/list", json!({})).json()["result"]["prompts"].clone();
+        assert_eq!(offered.as_array().map(Vec::len), Some(prompts), "{scope}: {offered}");
+    }
 }
 
 #[test]
@@ -308,8 +343,16 @@ fn subjects_of_an_issuer_are_let_in_and_others_get_its_address() {
     let without_token = Holder { address, header: String::new() };
     let refused = without_token.get("/mcp");
     let metadata = "https://llm.example.com/.well-known/oauth-protected-resource/mcp";
-    let challenge = format!(r#"Bearer realm="parallel-llm-mcp", resource_metadata="{metadata}""#);
-    assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some(challenge.as_str())));
+    let challenge =
+        |lack: &str| format!(r#"Bearer realm="parallel-llm-mcp", {lack}, resource_metadata="{metadata}""#);
+    let none = challenge(r#"scope="ask read""#);
+    assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some(none.as_str())));
+    let mut read = identities.claims("rita");
+    read["scope"] = json!("read");
+    let reader = Holder::with(address, &identities.token(&read));
+    let refused = reader.raw(Version::Modern, "process_prompt", &question());
+    let narrow = challenge(r#"error="insufficient_scope", scope="ask""#);
+    assert_eq!((refused.status, refused.header("www-authenticate")), (403, Some(narrow.as_str())));
     for path in ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"] {
         let expected = json!({
             "resource": audience, "resource_name": "Parallel LLM", "authorization_servers": [issuer],

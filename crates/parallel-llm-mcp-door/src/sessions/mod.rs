@@ -6,9 +6,11 @@
 //!
 //! The library also accepts any number of requests, and never answers one if another comes with its id. Here each is
 //! tracked from its arrival to its answer: their number is bounded, an id in flight is refused, and only the client's
-//! own cancel cancels a call, not the end of its session.
+//! own cancel cancels a call, not the end of its session. How the stream of a call ends is in [`stream`].
 
-use std::collections::HashMap;
+mod stream;
+
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +25,8 @@ use parallel_llm_engine::{Code, Failure};
 use parking_lot::{Mutex, MutexGuard};
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::transport::Transport;
 use rmcp::transport::streamable_http_server::session::local::{
@@ -32,6 +35,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 use tokio::time::{Instant, timeout};
 
+use self::stream::StreamedCall;
 use super::client_cancel::ClientCancel;
 use super::line::Refusal;
 use super::{pending, refusal, wire};
@@ -45,6 +49,9 @@ pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id")
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// The longest wait for the library to close a session.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
+/// The newest streams of a session whose calls are known: as many as it may have in flight, and as many that have ended, for
+/// clients that come back late.
+const STREAMS_MAX: usize = 512;
 
 /// The limits of sessions.
 #[derive(Clone, Copy, Debug)]
@@ -96,8 +103,12 @@ struct Session {
     /// The principal that began it; `None` for the owner.
     principal: Option<String>,
     used: Instant,
+    /// Whether its version of the protocol has events without a message, which name a stream for those who resume it.
+    knows_priming: bool,
     /// The unanswered requests of the client.
     calls: HashMap<RequestId, ClientCancel>,
+    /// Its streams, the newest last.
+    streams: VecDeque<StreamedCall>,
 }
 
 /// An unanswered request.
@@ -127,6 +138,8 @@ pub(super) struct Sessions {
 #[derive(Debug)]
 pub(super) enum SessionsError {
     Full,
+    /// The events after the one that a client names are not kept.
+    NotResumable,
     Call(Refusal),
     Library(LocalSessionManagerError),
 }
@@ -135,6 +148,7 @@ impl fmt::Display for SessionsError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full => out.write_str("every session has a call in flight"),
+            Self::NotResumable => out.write_str("the events after this one are not kept"),
             Self::Call(_) => out.write_str("the call cannot be taken"),
             Self::Library(error) => error.fmt(out),
         }
@@ -176,6 +190,13 @@ impl Requester {
                     .with_retry_after(Some(AGAIN_AFTER))
                     .with_next(Advice::WaitForCallToEnd);
                 failure::response(&failure)
+            }
+            SessionsError::NotResumable => {
+                let failure =
+                    Failure::new(Code::Usage, "the stream of this `Last-Event-ID` is over or unknown")
+                        .with_next(Advice::FetchRun);
+                // Not 404, which ends a session for its client.
+                failure::refusal(Fault::Malformed, &failure)
             }
             SessionsError::Call(refused) if refused.is_for_now() => {
                 let mut response = refusal::reply(Fault::TooMany, refused);
@@ -236,8 +257,42 @@ impl Table {
         if let Some(replaced) = &replaced {
             sessions.remove(replaced);
         }
-        sessions.insert(Arc::clone(id), Session { principal, used: Instant::now(), calls: HashMap::new() });
+        let session = Session {
+            principal,
+            used: Instant::now(),
+            knows_priming: false,
+            calls: HashMap::new(),
+            streams: VecDeque::new(),
+        };
+        sessions.insert(Arc::clone(id), session);
         Ok(replaced)
+    }
+
+    /// Notes the protocol version of a session.
+    fn agree(&self, id: &SessionId, version: &ProtocolVersion) {
+        if let Some(session) = self.lock().get_mut(id) {
+            session.knows_priming = *version >= ProtocolVersion::V_2025_11_25;
+        }
+    }
+
+    /// Whether the session's version has priming events.
+    fn knows_priming(&self, id: &SessionId) -> bool {
+        self.lock().get(id).is_some_and(|session| session.knows_priming)
+    }
+
+    /// Notes the stream of a call.
+    fn note_stream(&self, id: &SessionId, stream: &StreamedCall) {
+        let mut sessions = self.lock();
+        let Some(session) = sessions.get_mut(id) else { return };
+        if session.streams.len() == STREAMS_MAX {
+            session.streams.pop_front();
+        }
+        session.streams.push_back(stream.clone());
+    }
+
+    /// The call of a stream.
+    fn call_of(&self, id: &SessionId, stream: &str) -> Option<StreamedCall> {
+        self.lock().get(id)?.streams.iter().rev().find(|call| call.name == stream).cloned()
     }
 
     /// Registers a request. Fails if its id is in use or there are too many; `None` if there is no such session.
@@ -338,7 +393,13 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionsError> {
-        Ok(self.inner.initialize_session(id, message).await?)
+        let answer = self.inner.initialize_session(id, message).await?;
+        if let JsonRpcMessage::Response(response) = &answer
+            && let ServerResult::InitializeResult(agreed) = &response.result
+        {
+            self.table.agree(id, &agreed.protocol_version);
+        }
+        Ok(answer)
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, SessionsError> {
@@ -374,16 +435,26 @@ impl SessionManager for Sessions {
                 request.request.extensions_mut().insert(call.client_cancel.clone());
             }
         }
-        let answers = self.inner.create_stream(id, message).await?;
-        let call = arrival.0.take();
-        Ok(answers.inspect(move |answer| {
+        let mut answers = Box::pin(self.inner.create_stream(id, message).await?);
+        let Some(call) = arrival.0.take() else { return Ok(answers.left_stream()) };
+        // The first event names the stream, and is there already.
+        let first = answers.next().await;
+        let named = first.as_ref().and_then(|event| stream::name_of(event.event_id.as_deref()?));
+        let streamed = StreamedCall {
+            name: named.unwrap_or_default().to_owned(),
+            request: call.request.clone(),
+            client_cancel: call.client_cancel.clone(),
+        };
+        self.table.note_stream(id, &streamed);
+        let knows_priming = self.table.knows_priming(id);
+        let first = first.filter(|event| knows_priming || !stream::is_priming(event));
+        let answers = futures_util::stream::iter(first).chain(answers).inspect(move |answer| {
             // After its answer, the id may be used again.
-            if let (Some(call), Some(message)) = (&call, &answer.message)
-                && call.is_answered_by(message)
-            {
+            if answer.message.as_deref().is_some_and(|message| call.is_answered_by(message)) {
                 call.end();
             }
-        }))
+        });
+        Ok(stream::ended(answers, streamed).right_stream())
     }
 
     async fn accept_message(
@@ -391,6 +462,14 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<(), SessionsError> {
+        // Before the library ends the call's stream, which then ends with an answer.
+        if let JsonRpcMessage::Notification(received) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &received.notification
+            && let Some(request) = &cancelled.params.request_id
+            && let Some(call) = self.table.find(id, request)
+        {
+            call.client_cancel.give();
+        }
         Ok(self.inner.accept_message(id, message).await?)
     }
 
@@ -406,7 +485,17 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        Ok(self.inner.resume(id, last_event_id).await?)
+        let requester = REQUESTER.try_with(Arc::clone).unwrap_or_default();
+        let call = stream::name_of(&last_event_id).and_then(|name| self.table.call_of(id, name));
+        let rest = match stream::next_id(&last_event_id) {
+            Some(next) => self.inner.resume(id, next).await.ok(),
+            None => None,
+        };
+        let resumed = match call {
+            Some(call) => stream::resumed(rest, call).map(StreamExt::left_stream),
+            None => rest.map(StreamExt::right_stream),
+        };
+        resumed.ok_or(SessionsError::NotResumable).inspect_err(|error| requester.refuse(error))
     }
 }
 
@@ -443,8 +532,7 @@ impl Transport<RoleServer> for CountedTransport {
             && let Some(request) = &cancelled.params.request_id
             && let Some(call) = self.table.find(&self.id, request)
         {
-            // A cancelled request is never answered.
-            call.client_cancel.give();
+            // The library answers it no more.
             call.end();
         }
         Some(message)
