@@ -34,7 +34,7 @@ const NEWEST: &str = "@";
 /// The most runs returned for an ambiguous name, the newest: enough to see what tells them apart.
 const NAMED_MAX: usize = 5;
 /// The most seat facts returned at once: those of about twenty thousand runs, about twenty megabytes.
-pub const SEAT_FACTS_MAX: usize = 100_000;
+const SEAT_FACTS_MAX: usize = 100_000;
 
 impl Store {
     /// Lists runs, newest first.
@@ -118,16 +118,25 @@ impl Store {
         whose: RunScope<'_>,
         since_ms: Option<i64>,
     ) -> Result<Vec<SeatFact>, Failure> {
+        self.newest_seat_facts(whose, since_ms, SEAT_FACTS_MAX).await
+    }
+
+    /// The same, but at most `facts_max`.
+    pub async fn newest_seat_facts(
+        &self,
+        whose: RunScope<'_>,
+        since_ms: Option<i64>,
+        facts_max: usize,
+    ) -> Result<Vec<SeatFact>, Failure> {
         let since_ms = since_ms.unwrap_or(i64::MIN);
         let asked_by = whose.name().map(str::to_owned);
-        let facts = move |reader: &Reader<'_>| {
-            Ok(reader.seat_facts(asked_by.as_deref(), since_ms, SEAT_FACTS_MAX)?)
-        };
+        let facts =
+            move |reader: &Reader<'_>| Ok(reader.seat_facts(asked_by.as_deref(), since_ms, facts_max)?);
         let facts = self.shared.database.read(facts).await?;
         Ok(facts.into_iter().filter(StoredFact::is_sound).map(|stored| stored.fact).collect())
     }
 
-    /// The calls sent at `since_ms` (milliseconds since 1970) or later, newest first; at most 250,000. Calls of purged
+    /// The calls sent at `since_ms` (milliseconds since 1970) or later, newest first; at most 10,000. Calls of purged
     /// runs are among them.
     pub async fn call_facts(&self, whose: RunScope<'_>, since_ms: i64) -> Result<CallFacts, Failure> {
         let asked_by = whose.name().map(str::to_owned);

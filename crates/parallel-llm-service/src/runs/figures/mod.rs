@@ -34,6 +34,8 @@ use period::Period;
 
 /// The version of the format.
 const SCHEMA: u32 = 1;
+/// The most seats read for the figures: as many as calls, for the same reason.
+const SEATS_MAX: usize = 10_000;
 
 /// Figures about the models of a period.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,7 +91,7 @@ struct Facts {
 
 impl Statistics {
     /// The figures of the period since then (milliseconds since 1970), of thirty days by default. They read at most the
-    /// newest 250,000 calls and 100,000 seats.
+    /// newest 10,000 calls and [`SEATS_MAX`] seats.
     pub async fn figures(&self, since_ms: Option<i64>) -> Result<Figures, Failure> {
         self.principal.check(Scope::Read)?;
         let now_ms = Store::now_ms();
@@ -98,7 +100,7 @@ impl Statistics {
         let spent = store.spent_by_hour(whose, budget::day_start_ms(now_ms)).await?;
         let facts = Facts {
             calls: store.call_facts(whose, from_ms).await?,
-            seats: store.seat_facts(whose, Some(from_ms)).await?,
+            seats: store.newest_seat_facts(whose, Some(from_ms), SEATS_MAX).await?,
             budget: BudgetDay::of(self.budget_day(), &spent, now_ms),
         };
         // Folding a few hundred thousand facts takes a good part of a second, in which the runtime has calls to serve.
@@ -125,7 +127,7 @@ fn of(facts: Facts, from_ms: i64, now_ms: i64) -> Figures {
         seats: Coverage {
             count: seats.len() as u64,
             oldest_ms: seats.iter().map(|seat| seat.decided_at_ms).min(),
-            is_complete: seats.len() < parallel_llm_store::SEAT_FACTS_MAX,
+            is_complete: seats.len() < SEATS_MAX,
         },
         latency: latency::of(&calls, &names),
         reliability: reliability::of(&calls, &names, period),
