@@ -18,8 +18,8 @@ mod services;
 pub mod telemetry;
 
 pub use access::{
-    Access, Grant, Issuer, MadeToken, Principal, ReadDocument, Scope, TokenLine, TokenRequest, TokenState,
-    may_be_token,
+    Access, BrowserSessions, Grant, Issuer, MadeToken, Principal, ReadDocument, Scope, TokenLine,
+    TokenRequest, TokenState, may_be_token,
 };
 pub use ask::{
     Approvals, Asking, Begun, CLIENT_TIMEOUT_UNKNOWN, Consent, Continuation, DECISION_MAX, Decision,
@@ -36,7 +36,7 @@ pub use models::{
 };
 pub use parallel_llm_store::{
     Batch, BatchChange, BatchJob, BatchState, CostBy, Day, FacetCount, FacetFilter, Facets, HitSource,
-    Integrity, JobState, PRESET_MARK, RunFilter, RunLine, RunSummary, RunsPage, RunsQuery, SearchHit,
+    Integrity, JobState, NewSession, PRESET_MARK, RunFilter, RunLine, RunSummary, RunsPage, RunsQuery, SearchHit,
     SearchReach, SearchResults, SeatBar,
 };
 pub use ports::{CheckKey, Disconnect, FetchCredit, FetchTime, OPENROUTER, OpenCircuits, PostTelemetry};

@@ -10,7 +10,7 @@ use parallel_llm_settings::settings::{MetricsReach, Settings};
 use parallel_llm_store::Store;
 use parking_lot::Mutex;
 
-use crate::access::{Access, Issuer, Principal, Scope};
+use crate::access::{Access, BrowserSessions, Issuer, Principal, Scope};
 use crate::ask::{Approvals, Asking, Detached, Holds, OpenApprovals, Planner};
 use crate::attachment::{Attachments, Roots};
 use crate::batch::Batches;
@@ -62,6 +62,8 @@ pub struct Services {
     pub models: Models,
     /// Tokens and their scopes.
     pub access: Access,
+    /// Browsers that have signed in.
+    pub sessions: BrowserSessions,
     /// Checks of the whole set-up.
     pub doctor: Doctor,
     /// Imports the settings of the Python server.
@@ -108,6 +110,7 @@ struct Shared {
     circuits: Arc<OpenCircuits>,
     look: LookAround,
     issuer: Option<Arc<Issuer>>,
+    sessions: BrowserSessions,
     fetch_credit: Arc<FetchCredit>,
     fetch_time: Arc<FetchTime>,
     calibration: Arc<CalibrationFile>,
@@ -128,6 +131,11 @@ impl Services {
         let providers = Providers::new(&settings, parts.check_key);
         let circuits = Arc::new(parts.circuits);
         let look = look_around(&parts.store, &circuits);
+        let sessions = if settings.in_memory {
+            BrowserSessions::in_memory()
+        } else {
+            BrowserSessions::of_store(Arc::clone(&parts.store))
+        };
         parts.telemetry.look_with(Arc::clone(&look));
         let shared = Shared {
             settings,
@@ -135,6 +143,7 @@ impl Services {
             circuits,
             look,
             issuer: parts.issuer,
+            sessions,
             fetch_credit: Arc::new(parts.fetch_credit),
             fetch_time: Arc::new(parts.fetch_time),
             calibration: parts.calibration,
@@ -238,6 +247,7 @@ impl Services {
             approvals: Approvals { all: Arc::clone(&shared.approvals), principal: who() },
             detached,
             access,
+            sessions: shared.sessions.clone(),
             doctor,
             shared,
             principal,

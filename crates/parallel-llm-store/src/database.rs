@@ -49,6 +49,7 @@ use crate::row::run_row::{KeyedRun, ListedRun, RunMoment, RunRecord, RunRow, Sim
 use crate::row::seat_fact::{StoredFact, TimedFact};
 use crate::row::table::{Table, Value};
 use crate::row::text_row::{IndexScope, IndexedText, Passage, TextRow, WordMatching};
+use crate::sessions::{NewSession, SessionLimits, StoredSession};
 use crate::spill::Spills;
 use crate::sqlite;
 use crate::tokens::StoredToken;
@@ -295,6 +296,8 @@ impl Reader<'_> {
         fn tokens(&self) -> Result<Vec<StoredToken>>;
         fn token(&self, hash: [u8; 32]) -> Result<Option<StoredToken>>;
         fn count_tokens(&self) -> Result<i64>;
+        fn session(&self, hash: [u8; 32]) -> Result<Option<StoredSession>>;
+        fn form_key(&self) -> Result<Vec<u8>>;
         fn batches(&self, limit: usize) -> Result<Vec<Batch>>;
         fn open_batches(&self, limit: usize) -> Result<Vec<Batch>>;
         fn batch(&self, batch_id: BatchId) -> Result<Option<Batch>>;
@@ -385,6 +388,15 @@ impl Transaction {
         fn insert_token(&mut self, new: &StoredToken) -> Result<Option<StoredToken>>;
         fn revoke_token(&mut self, token_id: i64, now_ms: i64) -> Result<Option<StoredToken>>;
         fn note_token_use(&mut self, token_id: i64, now_ms: i64, stands_ms: i64) -> Result<()>;
+        fn insert_session(&mut self, new: &NewSession, now_ms: i64) -> Result<()>;
+        fn make_room_for_session(
+            &mut self,
+            holder: Option<[u8; 32]>,
+            limits: &SessionLimits,
+            now_ms: i64
+        ) -> Result<()>;
+        fn delete_session(&mut self, hash: [u8; 32]) -> Result<()>;
+        fn note_session_use(&mut self, hash: [u8; 32], now_ms: i64) -> Result<()>;
         fn insert_batch(&mut self, new: &NewBatch, now_ms: i64) -> Result<bool>;
         fn set_batch(
             &mut self,

@@ -36,6 +36,7 @@ mod reading;
 mod row;
 mod runs;
 mod search;
+mod sessions;
 mod spill;
 mod sqlite;
 mod store;
@@ -59,10 +60,10 @@ pub use list::results::{
     FacetCount, FacetFilter, Facets, RunLine, RunsPage, RunsQuery, SearchReach, SeatBar,
 };
 pub use purge::Purged;
-pub use reading::SEAT_FACTS_MAX;
 pub use row::seat_fact::SeatFact;
 pub use runs::{NamedRuns, PRESET_MARK, RunFilter, RunScope, RunSummary};
 pub use search::results::{HitSource, SearchHit, SearchResults};
+pub use sessions::{NewSession, SessionLimits, StoredSession};
 pub use spill::SpillState;
 pub use store::{Store, StoreConfig};
 pub use stored_run::{Checkpoint, RunProgress, StoredRun};

@@ -21,6 +21,7 @@ use crate::runs::RunScope;
 use crate::search::query::SearchQuery;
 use crate::search::results::SearchResults;
 use crate::search::search;
+use crate::sessions::{self, NewSession, SessionLimits, SessionWork, StoredSession};
 use crate::spill::{SpillState, Spills};
 use crate::tokens::{self, NewToken, StoredToken, Token};
 use crate::writer::{Writer, WriterTimes, limits, repeats};
@@ -270,6 +271,38 @@ impl Store {
         if token.last_used_at_ms.is_none_or(|used_ms| used_ms <= clock::now_ms() - tokens::USED_MS) {
             self.shared.writer.note_token_use(token.token_id);
         }
+    }
+
+    /// Begins a session of a browser. Sessions that have ended are deleted, and of too many those that were used least
+    /// recently.
+    pub async fn begin_session(&self, new: NewSession, limits: SessionLimits) -> Result<(), Failure> {
+        self.shared.writer.change_session(SessionWork::Begin(new, limits)).await
+    }
+
+    /// The session of this hash, unless it has ended. Fast enough to be called for every request. It counts as used now,
+    /// which is recorded at most once a minute.
+    pub async fn find_session(
+        &self,
+        hash: [u8; 32],
+        limits: &SessionLimits,
+    ) -> Result<Option<StoredSession>, Failure> {
+        let found = self.shared.database.read(move |reader| Ok(reader.session(hash)?)).await?;
+        let now_ms = clock::now_ms();
+        let found = found.filter(|session| session.is_in_force(limits, now_ms));
+        if found.as_ref().is_some_and(|session| session.used_at_ms <= now_ms - sessions::USED_MS) {
+            self.shared.writer.note_session_use(hash);
+        }
+        Ok(found)
+    }
+
+    /// Ends a session.
+    pub async fn end_session(&self, hash: [u8; 32]) -> Result<(), Failure> {
+        self.shared.writer.change_session(SessionWork::End(hash)).await
+    }
+
+    /// The key that the forms of the page are marked with, the same for every server of this database.
+    pub async fn form_key(&self) -> Result<Vec<u8>, Failure> {
+        self.shared.database.read(|reader| Ok(reader.form_key()?)).await
     }
 
     /// The files waiting to be imported, and those that were set aside.

@@ -21,6 +21,7 @@ mod repeats;
 mod round_trip;
 mod search;
 mod server;
+mod sessions;
 mod spill;
 mod support;
 mod tokens;

@@ -153,7 +153,7 @@ async fn costs_and_seat_facts_of_version_2_get_their_principals() {
     );
     assert_eq!(store.list_tokens().await.unwrap(), []);
     let version: i64 = value(&connect(&path), "PRAGMA user_version");
-    assert_eq!(version, 9);
+    assert_eq!(version, 10);
 }
 
 #[tokio::test]
@@ -226,7 +226,7 @@ async fn groups_of_answers_and_times_of_first_tokens_follow_from_the_events_of_v
     assert!(expected.1.contains(&Some(12)) && expected.1.contains(&None), "{:?}", expected.1);
     store.close().await;
     // A database of version 5 lacks these columns, which the checksum of a run covers, and its indexes are narrower.
-    let sql = "DROP TABLE batch_jobs; DROP TABLE batches; DROP TABLE counted_runs; DROP TABLE run_counts; DROP INDEX runs_uncounted; \
+    let sql = "DROP TABLE sessions; DROP TABLE form_key; DROP TABLE batch_jobs; DROP TABLE batches; DROP TABLE counted_runs; DROP TABLE run_counts; DROP INDEX runs_uncounted; \
                ALTER TABLE runs DROP COLUMN models; ALTER TABLE runs DROP COLUMN is_counted; ALTER TABLE runs DROP COLUMN cancel_epoch; \
                UPDATE runs SET checksum = NULL; \
                DROP INDEX calls_by_time; DROP INDEX calls_by_asker; \

@@ -21,6 +21,7 @@ mod schema;
 mod search;
 mod seats;
 mod session;
+mod sessions;
 mod sql_state;
 mod tls;
 mod tokens;
@@ -57,6 +58,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0007_begin.sql"),
     include_str!("../../migrations/postgres/0008_batches.sql"),
     include_str!("../../migrations/postgres/0009_cancel.sql"),
+    include_str!("../../migrations/postgres/0010_sessions.sql"),
 ];
 /// The oldest supported major version, as the server numbers it. Its makers end their support of a version after five
 /// years.
@@ -77,7 +79,7 @@ const TABLES: &str = "
     SELECT current_setting('server_version_num')::BIGINT, current_schema()::TEXT,
         COALESCE(BOOL_OR(relname = 'parallel_llm_meta'), FALSE),
         MIN(relname::TEXT) FILTER (WHERE relname IN ('runs', 'events', 'texts', 'pieces', 'calls', 'holds', 'seats',
-            'tokens', 'words', 'counted_runs', 'run_counts', 'batches', 'batch_jobs'))
+            'tokens', 'words', 'counted_runs', 'run_counts', 'batches', 'batch_jobs', 'sessions', 'form_key'))
     FROM pg_catalog.pg_class
     WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema())
 ";

@@ -77,7 +77,7 @@ impl PartialEq for Digest {
 }
 
 /// The tables, those first that others refer to. What is left out is made anew: the index of words, the counts of the list,
-/// and what `runs` says of both.
+/// what `runs` says of both, and the sessions of browsers with the key of their forms.
 pub(crate) const TABLES: &[Table] = &[
     Table {
         name: "runs",

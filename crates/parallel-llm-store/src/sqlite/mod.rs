@@ -23,6 +23,7 @@ mod runs;
 mod schema;
 mod search;
 mod seats;
+mod sessions;
 mod tokens;
 mod transfer;
 mod write_connection;
@@ -58,6 +59,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0007_list.sql"),
     include_str!("../../migrations/sqlite/0008_batches.sql"),
     include_str!("../../migrations/sqlite/0009_cancel.sql"),
+    include_str!("../../migrations/sqlite/0010_sessions.sql"),
 ];
 /// The migration that gives tokens a checksum. Since then, one without is none that this program made.
 const TOKENS_SEALED: usize = 3;

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use crate::purge::{PurgeStep, ReclaimStep};
 use crate::row::compressed::TextBody;
 use crate::row::event_batch::EventBatch;
+use crate::sessions::SessionWork;
 use crate::tokens::{NewToken, Token};
 use crate::writer::batch_work::{BatchDone, BatchWork};
 
@@ -45,6 +46,8 @@ pub(crate) enum Work {
     RevokeToken(i64),
     /// Record that the token of this number was used.
     NoteTokenUse(i64),
+    /// Something about sessions of browsers.
+    Session(SessionWork),
     /// Something about batches.
     Batch(BatchWork),
     /// Show that a transaction can be made.
@@ -101,7 +104,12 @@ impl Work {
     pub(super) const fn can_wait(&self) -> bool {
         !matches!(
             self,
-            Self::Checkpoint { .. } | Self::NoteTokenUse(_) | Self::Release(_) | Self::Index | Self::Nothing
+            Self::Checkpoint { .. }
+                | Self::NoteTokenUse(_)
+                | Self::Session(SessionWork::NoteUse(_))
+                | Self::Release(_)
+                | Self::Index
+                | Self::Nothing
         )
     }
 

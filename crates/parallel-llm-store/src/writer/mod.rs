@@ -31,6 +31,7 @@ use crate::error;
 use crate::purge::PurgeStep;
 use crate::row::event_batch::EventBatch;
 use crate::row::job_row::NewJobRow;
+use crate::sessions::SessionWork;
 use crate::spill::Spills;
 use crate::tokens::{NewToken, Token};
 
@@ -181,9 +182,24 @@ impl Writer {
 
     /// Records that a token was used, unless the queue is full.
     pub(crate) fn note_token_use(&self, token_id: i64) {
+        self.note(Work::NoteTokenUse(token_id));
+    }
+
+    /// Queues work whose result nobody waits for, unless the queue is full.
+    fn note(&self, work: Work) {
         let (reply, _) = oneshot::channel();
         let deadline = clock::shared_now() + self.times.wait;
-        drop(self.queue.try_send(Job { work: Work::NoteTokenUse(token_id), reply, deadline }));
+        drop(self.queue.try_send(Job { work, reply, deadline }));
+    }
+
+    /// Begins or ends a session.
+    pub(crate) async fn change_session(&self, work: SessionWork) -> Result<(), Failure> {
+        self.ask(Work::Session(work)).await.map(drop)
+    }
+
+    /// Records that a session is used, unless the queue is full.
+    pub(crate) fn note_session_use(&self, hash: [u8; 32]) {
+        self.note(Work::Session(SessionWork::NoteUse(hash)));
     }
 
     /// Creates a batch.

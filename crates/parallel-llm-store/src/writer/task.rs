@@ -38,6 +38,7 @@ use crate::row::integer;
 use crate::row::ownership::{Owner, Stamp};
 use crate::row::text_row::IndexScope;
 use crate::search::index::{self, INDEX_BYTES};
+use crate::sessions::SessionWork;
 use crate::spill::Spills;
 use crate::tokens::{self, NewToken, StoredToken, Token};
 
@@ -355,6 +356,10 @@ impl WriterTask {
                 Ok(revoked.map(StoredToken::checked).transpose().map(Done::Token))
             }
             Work::Batch(work) => Ok(batches::work(transaction, work, stamp)?.map(Done::Batch)),
+            Work::Session(work) => {
+                change_session(transaction, work, stamp.now_ms)?;
+                Ok(Ok(Done::Written))
+            }
             Work::NoteTokenUse(id) => {
                 transaction.note_token_use(*id, stamp.now_ms, tokens::USED_MS)?;
                 Ok(Ok(Done::Written))
@@ -503,6 +508,22 @@ impl WriterTask {
     fn stamp(&self, now_ms: i64) -> Stamp {
         let lease_until_ms = now_ms + integer(self.times.lease.as_millis() as u64);
         Stamp { owner: self.owner.clone(), now_ms, lease_until_ms }
+    }
+}
+
+/// Begins or ends a session, or records that it is used.
+fn change_session(
+    transaction: &mut Transaction,
+    work: &SessionWork,
+    now_ms: i64,
+) -> Result<(), DatabaseError> {
+    match work {
+        SessionWork::Begin(new, limits) => {
+            transaction.make_room_for_session(new.holder, limits, now_ms)?;
+            transaction.insert_session(new, now_ms)
+        }
+        SessionWork::End(hash) => transaction.delete_session(*hash),
+        SessionWork::NoteUse(hash) => transaction.note_session_use(*hash, now_ms),
     }
 }
 
