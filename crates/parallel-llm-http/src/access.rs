@@ -26,7 +26,7 @@ use super::paths::Paths;
 use super::rate::Rates;
 use super::refusal::Refusal;
 use super::resource::{self, Lack, Resource};
-use super::sessions::{Holder, SessionId, Sessions};
+use super::sessions::{Holder, NamedSession, Sessions};
 use super::status::Fault;
 use crate::failure::{self, MissingScope};
 use parallel_llm_service::{Principal, may_be_token, redacted};
@@ -84,7 +84,7 @@ impl Gate {
         }
         let session = self.session(request);
         let is_open = self.paths.is_open(request.uri().path());
-        let found = self.principal(request.headers(), self.ignores_key(request), session).await;
+        let found = self.principal(request.headers(), self.ignores_key(request), session.as_ref()).await;
         // Open paths are not counted: a page has many files.
         let admitted = found.and_then(|principal| {
             if !is_open {
@@ -96,9 +96,10 @@ impl Gate {
             Ok(principal) => {
                 let extensions = request.extensions_mut();
                 extensions.insert(principal);
-                session.map(|(_, id)| extensions.insert(id));
+                session.map(|(_, named)| extensions.insert(named.id));
             }
             Err(_) if is_open => {}
+            Err(failure) if failure.code == Code::TokenRefused && self.is_kept_form(request) => {}
             Err(failure) => return Err(self.refuse(failure, request).into()),
         }
         // Removed, so that nothing behind this can disclose the token or the session.
@@ -116,8 +117,16 @@ impl Gate {
         response
     }
 
+    /// Whether a browser without a session sends a form that its route keeps until somebody has signed in.
+    fn is_kept_form(&self, request: &Request) -> bool {
+        self.sessions.is_some()
+            && request.method() == Method::POST
+            && asks_for_page(request)
+            && self.paths.keeps_form(request.uri().path())
+    }
+
     /// The session that a request names. A token counts instead of it, and doors without a sign-in page have none.
-    fn session(&self, request: &Request) -> Option<(&Sessions, SessionId)> {
+    fn session(&self, request: &Request) -> Option<(&Sessions, NamedSession)> {
         self.paths.sign_in(request.uri().path())?;
         let sessions = self.sessions.as_ref()?;
         let headers = request.headers();
@@ -132,23 +141,22 @@ impl Gate {
         &self,
         headers: &HeaderMap,
         ignores_key: bool,
-        session: Option<(&Sessions, SessionId)>,
+        session: Option<&(&Sessions, NamedSession)>,
     ) -> Result<Principal, Failure> {
         let check = match &self.access {
             Access::Open(_) if !headers.contains_key(header::AUTHORIZATION) => return Ok(Principal::Owner),
             Access::Open(_) if ignores_key => return Ok(Principal::Owner),
             Access::Open(check) | Access::Tokens(check) => check,
         };
-        if let Some((sessions, id)) = session {
-            return match sessions.holder(&id) {
+        if let Some((sessions, named)) = session {
+            return match sessions.holder(named).await? {
                 Some(Holder::Owner) => Ok(Principal::Owner),
                 Some(Holder::Token(token)) => {
                     let checked = check(token.expose_secret().to_owned()).await;
-                    checked.inspect_err(|failure| {
-                        if failure.code == Code::TokenRefused {
-                            sessions.end(&id);
-                        }
-                    })
+                    if checked.as_ref().is_err_and(|failure| failure.code == Code::TokenRefused) {
+                        sessions.end(&named.id).await?;
+                    }
+                    checked
                 }
                 None => Err(Failure::new(Code::TokenRefused, "the session has ended")),
             };
@@ -215,9 +223,9 @@ impl Gate {
     }
 }
 
-/// Whether a browser asks for a page that a person wants to see.
+/// Whether a browser asks for a page that a person wants to see, or sends a form whose answer is one.
 fn asks_for_page(request: &Request) -> bool {
-    request.method() == Method::GET
+    (request.method() == Method::GET || request.method() == Method::POST)
         && !request.headers().contains_key(header::AUTHORIZATION)
         && early::names(request.headers(), &header::ACCEPT, PAGE)
 }

@@ -26,6 +26,9 @@ pub struct Door {
     pub sign_in: Option<&'static str>,
     /// Whether posts may be forms, beside JSON.
     pub forms: bool,
+    /// Paths whose forms reach their route without a principal when a browser's session has ended, so that what a person
+    /// has typed is not lost. The route asks the browser to sign in, and does nothing else.
+    pub kept_forms: Vec<&'static str>,
     /// Whether its clients send a key even where none is wanted. A server that admits everyone ignores one that cannot be a
     /// token.
     pub foreign_keys: bool,
@@ -49,6 +52,7 @@ impl From<Router> for Door {
             open_paths: Vec::new(),
             sign_in: None,
             forms: false,
+            kept_forms: Vec::new(),
             foreign_keys: false,
             refusal: None,
             page_sends: Vec::new(),

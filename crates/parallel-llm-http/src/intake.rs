@@ -47,6 +47,9 @@ pub(super) struct Room(
 pub(super) struct Intake {
     limits: Limits,
     room: Arc<Semaphore>,
+    /// The memory for forms of browsers whose session has ended: one of the longest at a time, so that strangers take no
+    /// room of others.
+    room_of_kept_forms: Arc<Semaphore>,
     paths: Arc<Paths>,
 }
 
@@ -67,6 +70,8 @@ struct Read {
     bytes: Vec<u8>,
     values: Values,
     fields: usize,
+    /// Where its memory comes from.
+    source: Arc<Semaphore>,
     room: Option<OwnedSemaphorePermit>,
 }
 
@@ -82,8 +87,10 @@ enum Unread {
 impl Intake {
     /// The intake of a server with these doors.
     pub(super) fn new(limits: Limits, paths: Arc<Paths>) -> Self {
-        let room = limits.bodies_bytes_max.div_ceil(PIECE_BYTES).min(Semaphore::MAX_PERMITS);
-        Self { limits, room: Arc::new(Semaphore::new(room)), paths }
+        let room =
+            |bytes: usize| Arc::new(Semaphore::new(bytes.div_ceil(PIECE_BYTES).min(Semaphore::MAX_PERMITS)));
+        let room_of_kept_forms = room(limits.body_bytes_max);
+        Self { limits, room: room(limits.bodies_bytes_max), room_of_kept_forms, paths }
     }
 
     /// Reads the body of a request, or refuses it.
@@ -123,17 +130,21 @@ impl Intake {
     /// Reads the body of a post.
     async fn body(&self, parts: &Parts, kind: Kind, body: Body) -> Result<Read, Unread> {
         // Strangers reach open paths. Together they must not take the room of others.
-        let bytes_max = match parts.extensions.get::<Principal>() {
-            Some(_) => self.limits.body_bytes_max,
-            None => self.limits.body_bytes_max.min(self.limits.stranger_body_bytes_max),
+        let is_stranger = parts.extensions.get::<Principal>().is_none();
+        let is_kept = is_stranger && self.paths.keeps_form(parts.uri.path());
+        let bytes_max = if is_stranger && !is_kept {
+            self.limits.body_bytes_max.min(self.limits.stranger_body_bytes_max)
+        } else {
+            self.limits.body_bytes_max
         };
+        let source = Arc::clone(if is_kept { &self.room_of_kept_forms } else { &self.room });
         let declared =
             parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         if declared.is_some_and(|length: usize| length > bytes_max) {
             return Err(Unread::TooLarge { bytes_max });
         }
         let (bytes, values) = (Vec::new(), Values::default());
-        let read = Read { kind, bytes_max, bytes, values, fields: 0, room: None };
+        let read = Read { kind, bytes_max, bytes, values, fields: 0, source, room: None };
         timeout(self.limits.body_max, self.collect(read, body)).await.unwrap_or(Err(Unread::TooSlow))
     }
 
@@ -143,36 +154,38 @@ impl Intake {
             let next =
                 timeout(self.limits.body_idle_max, stream.next()).await.map_err(|_| Unread::TooSlow)?;
             let Some(piece) = next.transpose().map_err(|_| Unread::Broken)? else { return Ok(read) };
-            self.take(&mut read, &piece)?;
+            read.take(&piece)?;
         }
     }
+}
 
-    fn take(&self, read: &mut Read, piece: &Bytes) -> Result<(), Unread> {
-        let too_large = Unread::TooLarge { bytes_max: read.bytes_max };
-        if piece.len() > read.bytes_max - read.bytes.len() {
+impl Read {
+    fn take(&mut self, piece: &Bytes) -> Result<(), Unread> {
+        let too_large = Unread::TooLarge { bytes_max: self.bytes_max };
+        if piece.len() > self.bytes_max - self.bytes.len() {
             return Err(too_large);
         }
         // Counted as the bytes arrive, so that no whole body is scanned at once.
-        match read.kind {
-            Kind::Json => read.values.add(piece),
-            Kind::Fields => read.fields += memchr_iter(b'&', piece).count(),
+        match self.kind {
+            Kind::Json => self.values.add(piece),
+            Kind::Fields => self.fields += memchr_iter(b'&', piece).count(),
             Kind::Parts => {}
         }
-        if read.fields >= FIELDS_MAX {
+        if self.fields >= FIELDS_MAX {
             return Err(Unread::TooManyFields);
         }
-        let held = read.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let taken = read.bytes.len() + piece.len() + read.values.bytes();
+        let held = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let taken = self.bytes.len() + piece.len() + self.values.bytes();
         let missing = taken.div_ceil(PIECE_BYTES) - held;
         if missing > 0 {
             let more = u32::try_from(missing).map_err(|_| too_large)?;
-            let more = Arc::clone(&self.room).try_acquire_many_owned(more).map_err(|_| Unread::NoRoom)?;
-            match &mut read.room {
+            let more = Arc::clone(&self.source).try_acquire_many_owned(more).map_err(|_| Unread::NoRoom)?;
+            match &mut self.room {
                 Some(room) => room.merge(more),
-                None => read.room = Some(more),
+                None => self.room = Some(more),
             }
         }
-        read.bytes.extend_from_slice(piece);
+        self.bytes.extend_from_slice(piece);
         Ok(())
     }
 }

@@ -66,7 +66,7 @@ pub use door::Door;
 pub use limits::Limits;
 pub use policy::Policy;
 pub use resource::Resource;
-pub use sessions::{SessionId, Sessions};
+pub use sessions::{SessionId, Sessions, SignedIn};
 pub use tls::TlsFiles;
 pub use trace::trace_of;
 

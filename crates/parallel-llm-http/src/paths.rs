@@ -19,6 +19,7 @@ pub(super) struct Paths {
 pub(super) struct Terms {
     path: &'static str,
     open_paths: Vec<&'static str>,
+    kept_forms: Vec<&'static str>,
     /// The page where a browser signs in. Sessions count only at a door that has one.
     pub(super) sign_in: Option<&'static str>,
     /// Whether posts may be forms.
@@ -36,12 +37,13 @@ impl Paths {
     pub(super) fn new(doors: &[Door]) -> Self {
         let of_door = |door: &Door| {
             let (sign_in, forms, stays) = (door.sign_in, door.forms, door.stays);
-            let open_paths = door.open_paths.clone();
+            let (open_paths, kept_forms) = (door.open_paths.clone(), door.kept_forms.clone());
             let (foreign_keys, refusal) = (door.foreign_keys, door.refusal);
             let paths: Vec<&'static str> = door.path.into_iter().chain(door.beside.iter().copied()).collect();
             let terms = move |path| Terms {
                 path,
                 open_paths: open_paths.clone(),
+                kept_forms: kept_forms.clone(),
                 sign_in,
                 forms,
                 foreign_keys,
@@ -66,6 +68,11 @@ impl Paths {
     /// The sign-in page for a path, if its door has one.
     pub(super) fn sign_in(&self, path: &str) -> Option<&'static str> {
         self.at(path)?.sign_in
+    }
+
+    /// Whether the form that is posted to a path reaches its route when the session has ended.
+    pub(super) fn keeps_form(&self, path: &str) -> bool {
+        self.at(path).is_some_and(|terms| terms.kept_forms.contains(&path))
     }
 
     /// Whether a path is served to everyone. The sign-in page always is.

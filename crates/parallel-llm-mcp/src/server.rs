@@ -165,7 +165,7 @@ impl Http {
             let next = parallel_llm_engine::value::next::Advice::KeepRunsInFolder;
             return Err(Failure::new(Code::SettingsInvalid, message).with_next(next));
         } else {
-            (Access::Tokens(check), Some(Sessions::new()?))
+            (Access::Tokens(check), Some(Sessions::new(services.sessions.clone())?))
         };
         let config = doors::listening(&services.settings, self.address, access)?;
         let config = Config {

@@ -4,6 +4,7 @@
 
 mod browsers;
 pub(crate) mod client;
+mod pages;
 pub(crate) mod program;
 pub(crate) mod sessions;
 mod tenants;

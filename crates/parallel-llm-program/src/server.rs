@@ -47,7 +47,7 @@ pub(crate) async fn serve_http(
     let service = wire(settings).without_checks();
     let check = check_of(&service);
     let access = if no_auth { Access::Open(check) } else { Access::Tokens(check) };
-    let sessions = if no_auth { None } else { Some(Sessions::new()?) };
+    let sessions = if no_auth { None } else { Some(Sessions::new(service.sessions.clone())?) };
     let is_counted = settings.telemetry.metrics != MetricsReach::Off || settings.telemetry.endpoint.is_some();
     let meter = is_counted.then(|| service.meter().clone());
     let config = Config { sessions, meter, ..listening(settings, address, access)? };

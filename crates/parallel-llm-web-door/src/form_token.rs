@@ -1,15 +1,48 @@
 //! The token of a form: shows that a form was rendered here for the same session, as a second wall behind the listener's
 //! check of origins.
 
+use std::time::Duration;
+
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
+use parallel_llm_service::BrowserSessions;
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
 
-/// The key from which the tokens of all sessions derive. It lives as long as the process.
+/// The longest wait for the key in the database, which takes milliseconds. A page is shown in any case.
+const STORED_MAX: Duration = Duration::from_secs(2);
+
+/// The key from which the tokens of all sessions derive.
+#[derive(Clone, Copy)]
 pub(crate) struct FormKey([u8; 32]);
+
+/// Where the key is found: in the database, so that a form from before a restart or of another server is good; and without a
+/// database, one that lives as long as the process.
+pub(crate) struct FormKeys {
+    sessions: BrowserSessions,
+    stored: OnceCell<FormKey>,
+    own: FormKey,
+}
+
+impl FormKeys {
+    /// The keys of these sessions.
+    pub(crate) fn new(sessions: &BrowserSessions) -> Self {
+        Self { sessions: sessions.clone(), stored: OnceCell::new(), own: FormKey::new() }
+    }
+
+    /// The key in force.
+    pub(crate) async fn key(&self) -> FormKey {
+        let read = self.stored.get_or_try_init(async || {
+            let found = timeout(STORED_MAX, self.sessions.form_key()).await;
+            found.ok().and_then(Result::ok).flatten().map(FormKey).ok_or(())
+        });
+        read.await.copied().unwrap_or(self.own)
+    }
+}
 
 impl FormKey {
     /// A random key.
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let mut key = [0; 32];
         getrandom::fill(&mut key).expect("the system gave random bytes at the start");
         Self(key)

@@ -28,22 +28,24 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{get, post};
+use axum::routing::get;
 use parallel_llm_http::{Door, Sessions};
 use parallel_llm_service::{Services, Shutdown};
 use tokio_util::sync::CancellationToken;
 use tower_http::compression::CompressionLayer;
 
-use form_token::FormKey;
+use form_token::FormKeys;
 
 /// What all pages share.
 struct Web {
     services: Services,
     /// Set when the server has stopped: live pages end.
     end: CancellationToken,
-    form_key: FormKey,
+    form_key: FormKeys,
     /// The sessions of browsers; `None` if everyone is the owner.
     sessions: Option<Sessions>,
+    /// Files of questions that were not asked yet.
+    kept_files: ask::KeptFiles,
 }
 
 /// The pages over these services. Without `sessions` everyone is the owner.
@@ -51,19 +53,22 @@ pub fn door(services: &Services, shutdown: &Shutdown, sessions: Option<&Sessions
     let web = Arc::new(Web {
         services: services.clone(),
         end: shutdown.end.clone(),
-        form_key: FormKey::new(),
+        form_key: FormKeys::new(&services.sessions),
         sessions: sessions.cloned(),
+        kept_files: ask::KeptFiles::default(),
     });
     let pages = Router::new()
         .route("/", get(async || respond::see("/ask")))
         .route("/ask", get(ask::show).post(ask::ask))
         .route("/ask.json", get(ask::show))
-        .route("/ask/quote", post(ask::quote))
+        .route(ask::SIGN_IN, get(async || respond::see("/ask")).post(ask::sign_in))
+        .route("/ask/quote", get(async || respond::see("/ask")).post(ask::quote))
+        .route(sign_in::ALIVE, get(sign_in::alive))
         .route("/models", get(models::show))
         .route("/models.json", get(models::json))
         .route("/models/{file}", get(models::csv))
         .route("/sign-in", get(sign_in::show).post(sign_in::sign_in))
-        .route("/sign-out", post(sign_in::sign_out))
+        .route("/sign-out", get(async || respond::see("/ask")).post(sign_in::sign_out))
         .route("/runs", get(runs::show))
         .route("/runs.json", get(runs::show))
         .route("/runs/{run}", get(run::show))
@@ -82,9 +87,10 @@ pub fn door(services: &Services, shutdown: &Shutdown, sessions: Option<&Sessions
     Door {
         name: "the page",
         path: Some("/"),
-        open_paths: vec![sign_in::PATH, assets::FOLDER],
+        open_paths: vec![sign_in::PATH, sign_in::ALIVE, ask::SIGN_IN, assets::FOLDER],
         sign_in: Some(sign_in::PATH),
         forms: true,
+        kept_forms: vec!["/ask", "/ask/quote", ask::SIGN_IN],
         routes: pages.merge(streams).merge(assets::routes()),
         ..Door::from(Router::new())
     }

@@ -10,8 +10,8 @@ use axum::{Extension, Form};
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_http::{SessionId, status};
-use parallel_llm_service::redacted;
 use parallel_llm_service::report::ErrorReport;
+use parallel_llm_service::{Principal, redacted};
 use serde::Deserialize;
 
 use super::layout::Layout;
@@ -20,6 +20,8 @@ use super::{Web, respond, vocabulary};
 
 /// The path of the page, which the listener sends browsers to.
 pub(crate) const PATH: &str = "/sign-in";
+/// Where a live page asks whether the server is there and its session in force.
+pub(crate) const ALIVE: &str = "/alive";
 /// Where a visitor goes who asked for no other page.
 const HOME: &str = "/ask";
 
@@ -61,18 +63,23 @@ pub(crate) async fn show(State(web): State<Arc<Web>>, Query(wanted): Query<Wante
     page(&web, wanted, None)
 }
 
+/// Says that the server is there, and whether the visitor is signed in. The path is open, so it counts against no rate.
+pub(crate) async fn alive(visitor: Option<Extension<Principal>>) -> StatusCode {
+    if visitor.is_some() { StatusCode::NO_CONTENT } else { StatusCode::UNAUTHORIZED }
+}
+
 /// Signs in, and goes to the page that was wanted.
 pub(crate) async fn sign_in(State(web): State<Arc<Web>>, Form(wanted): Form<Wanted>) -> Response {
     let Some(sessions) = &web.sessions else { return respond::see(HOME) };
     let begun = if wanted.code.is_empty() {
         sessions.sign_in(wanted.token.trim().to_owned()).await
     } else {
-        sessions.redeem(&wanted.code)
+        sessions.redeem(&wanted.code).await
     };
     match begun {
-        Ok(cookie) => {
+        Ok(begun) => {
             let mut response = respond::see(local(&wanted.to));
-            response.headers_mut().insert(header::SET_COOKIE, cookie);
+            response.headers_mut().insert(header::SET_COOKIE, begun.set_cookie);
             response
         }
         Err(failure) => page(&web, wanted, Some(&redacted(failure))),
@@ -85,18 +92,18 @@ pub(crate) async fn sign_out(
     session: Option<Extension<SessionId>>,
     Form(form): Form<FormToken>,
 ) -> Response {
-    let ended = || {
+    let ended = async {
         visit.check_form(&form.form_token)?;
         let nobody = || Failure::new(Code::Usage, "nobody is signed in here").with_next(Advice::ReloadPage);
         let (Some(sessions), Some(Extension(session))) = (&visit.web.sessions, session) else {
             return Err(nobody());
         };
-        let cookie = sessions.sign_out(&session)?;
+        let cookie = sessions.sign_out(&session).await?;
         let mut response = respond::see(PATH);
         response.headers_mut().insert(header::SET_COOKIE, cookie);
         Ok(response)
     };
-    let ended = ended();
+    let ended = ended.await;
     visit.answer(ended)
 }
 

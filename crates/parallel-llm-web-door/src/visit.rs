@@ -10,6 +10,7 @@ use parallel_llm_engine::{Code, Failure};
 use parallel_llm_http::SessionId;
 use parallel_llm_service::{Principal, Scope, Services};
 
+use super::form_token::FormKey;
 use super::layout::Layout;
 use super::{Web, respond, vocabulary};
 
@@ -21,6 +22,8 @@ pub(crate) struct Visit {
     path: String,
     /// The session of the visitor's browser, if it has one.
     session: Option<SessionId>,
+    /// The key of the tokens of its forms.
+    form_key: FormKey,
     /// Whether the answer is JSON: the twin of a page, or a request by the script.
     pub(crate) wants_json: bool,
 }
@@ -40,13 +43,23 @@ impl FromRequestParts<Arc<Web>> for Visit {
             let failure = Failure::new(Code::TokenRefused, "nobody is signed in");
             return Err(respond::json_failure(&failure, vocabulary::of(&Principal::Owner)));
         };
-        let services = web.services.acting_for(principal);
         let session = parts.extensions.get::<SessionId>().copied();
-        Ok(Self { web: Arc::clone(web), services, path, session, wants_json })
+        Ok(Self { wants_json, ..Self::of(web, path, principal, session).await })
     }
 }
 
 impl Visit {
+    /// The visit of a page by this principal.
+    pub(crate) async fn of(
+        web: &Arc<Web>,
+        path: String,
+        principal: Principal,
+        session: Option<SessionId>,
+    ) -> Self {
+        let (services, form_key) = (web.services.acting_for(principal), web.form_key.key().await);
+        Self { web: Arc::clone(web), services, path, session, form_key, wants_json: false }
+    }
+
     /// The visitor.
     pub(crate) const fn principal(&self) -> &Principal {
         &self.services.principal
@@ -62,19 +75,19 @@ impl Visit {
         vocabulary::of(self.principal())
     }
 
-    /// The name of the session in its form token.
-    fn session(&self) -> String {
+    /// The name of the session; empty without one.
+    pub(crate) fn session(&self) -> String {
         self.session.as_ref().map(SessionId::name).unwrap_or_default()
     }
 
     /// The token that the visitor's forms carry.
     pub(crate) fn form_token(&self) -> String {
-        self.web.form_key.token(&self.session())
+        self.form_key.token(&self.session())
     }
 
     /// Fails unless a form carried that token.
     pub(crate) fn check_form(&self, token: &str) -> Result<(), Failure> {
-        self.web.form_key.check(&self.session(), token)
+        self.form_key.check(&self.session(), token)
     }
 
     /// The frame of the page.

@@ -11,7 +11,7 @@ use axum::{Extension, Router};
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_http::{Access, Config, Door, SessionId, Sessions, failure};
 use parallel_llm_mcp_door::streamable;
-use parallel_llm_service::Principal;
+use parallel_llm_service::{BrowserSessions, Principal};
 
 use super::client::{Reply, Server, Wire};
 use super::{ANNA, BERT, check, local, open, tokens};
@@ -50,10 +50,10 @@ fn pages(sessions: &Sessions) -> Door {
         move |body: String| async move {
             let set = match body.strip_prefix("token=") {
                 Some(token) => sessions.sign_in(token.to_owned()).await,
-                None => sessions.redeem(&body),
+                None => sessions.redeem(&body).await,
             };
             match set {
-                Ok(set) => [(header::SET_COOKIE, set)].into_response(),
+                Ok(begun) => [(header::SET_COOKIE, begun.set_cookie)].into_response(),
                 Err(refused) => failure::response(&refused),
             }
         }
@@ -61,7 +61,7 @@ fn pages(sessions: &Sessions) -> Door {
     let sign_out = {
         let sessions = sessions.clone();
         move |Extension(session): Extension<SessionId>| async move {
-            [(header::SET_COOKIE, sessions.sign_out(&session).expect("they have a server"))]
+            [(header::SET_COOKIE, sessions.sign_out(&session).await.expect("they have a server"))]
         }
     };
     let routes = Router::new()
@@ -85,7 +85,7 @@ impl Site {
     }
 
     fn with(access: Access, change: impl FnOnce(&mut Config)) -> Self {
-        let sessions = Sessions::new().expect("the system gives random bytes");
+        let sessions = Sessions::new(BrowserSessions::in_memory()).expect("the system gives random bytes");
         let mut config = local(access);
         config.sessions = Some(sessions.clone());
         change(&mut config);
@@ -311,7 +311,9 @@ fn a_browser_without_a_session_is_sent_to_the_sign_in_page() {
     for headers in ["", "Accept: */*\r\n", "Accept: application/json\r\n", "Accept: text/event-stream\r\n"] {
         assert_eq!(location("/runs/a", headers), (401, None), "{headers}");
     }
-    for reply in [site.post("/", &format!("{PAGE}{FORM}"), "a=b"), site.get("/mcp", PAGE)] {
+    let form = site.post("/runs/a", &format!("{PAGE}{FORM}"), "a=b");
+    assert_eq!((form.status, form.header("location")), (303, Some("/sign-in?to=%2Fruns%2Fa")));
+    for reply in [site.post("/", FORM, "a=b"), site.get("/mcp", PAGE)] {
         assert_eq!((reply.status, reply.code().as_str()), (401, "token_refused"));
         assert!(reply.header("www-authenticate").is_some());
     }
@@ -396,7 +398,8 @@ fn a_form_is_bounded_in_bytes_and_fields_and_that_of_a_stranger_is_short() {
 #[test]
 fn strangers_take_at_most_half_of_the_request_slots() {
     let mut config = local(tokens());
-    (config.limits.requests_max, config.sessions) = (4, Some(Sessions::new().unwrap()));
+    (config.limits.requests_max, config.sessions) =
+        (4, Some(Sessions::new(BrowserSessions::in_memory()).unwrap()));
     let endless = Door { path: Some("/"), open_paths: vec!["/endless"], ..Door::from(super::endless()) };
     let server = Server::start(config, |_| endless);
     let _held = [super::hold(&server, ""), super::hold(&server, "")];

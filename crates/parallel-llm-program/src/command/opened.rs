@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::{Failure, RunId};
 use parallel_llm_http::{Access, Config, Listener, Sessions};
-use parallel_llm_service::Shutdown;
+use parallel_llm_service::{BrowserSessions, Shutdown};
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::signals::Signals;
 use tokio::task::JoinSet;
@@ -65,7 +65,7 @@ impl Drop for Forwarding {
 impl BoundPage {
     /// Binds a free port of this machine. Nothing is asked before this has worked.
     pub(super) async fn bind(context: &CommandContext<'_>) -> Result<Self, Failure> {
-        let sessions = Sessions::new()?;
+        let sessions = Sessions::new(BrowserSessions::in_memory())?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let access = Access::Tokens(doors::check_of(context.service));
         let config = Config { sessions: Some(sessions.clone()), ..Config::new(address, access) };

@@ -7,6 +7,7 @@ use parallel_llm_engine::{Part, Role};
 use parallel_llm_settings::settings::Settings;
 
 use super::fields::{Fields, OWN_PANEL, SeatFields};
+use super::file_set::GONE;
 
 /// The form, and what could not be taken over.
 pub(super) fn fields(run: &Run, settings: &Settings) -> (Fields, Vec<String>) {
@@ -17,12 +18,14 @@ pub(super) fn fields(run: &Run, settings: &Settings) -> (Fields, Vec<String>) {
         1 => notes.push("Choose its picture or PDF again: the form has none.".to_owned()),
         count => notes.push(format!("Choose its {count} pictures and PDFs again: the form has none.")),
     }
+    let kept = if files > 0 { GONE.to_owned() } else { String::new() };
     let asked = Fields {
         question: plan.question(),
         continued: plan.continues.map(|earlier| earlier.to_string()).unwrap_or_default(),
         // A conversation brings the instructions with it.
         system: if plan.continues.is_none() { system(run) } else { String::new() },
         fresh: true,
+        kept,
         ..Fields::default()
     };
     if let Some(flow) = &plan.flow {

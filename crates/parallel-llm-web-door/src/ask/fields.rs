@@ -1,10 +1,11 @@
 //! The fields of the form as a browser sends them: text as it was typed, and attached files.
 
-use axum::body::Bytes;
 use axum::extract::Multipart;
 use axum::extract::multipart::MultipartError;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
+
+use super::file_set::{File, FileSet, GONE};
 
 /// The most fields of one form: its own, a panel of 64 seats with their personas, and the files of a folder.
 const FIELDS_MAX: usize = 1_024;
@@ -31,9 +32,16 @@ pub(super) struct Fields {
     pub(super) with_secrets: bool,
     /// The run whose conversation goes on.
     pub(super) continued: String,
-    pub(super) files: Vec<File>,
-    /// The files of folders, by their paths in these.
-    pub(super) found: Vec<File>,
+    /// What is attached.
+    pub(super) attached: FileSet,
+    /// The token of files that came with this form before; see [`KeptFiles`](super::kept::KeptFiles).
+    pub(super) kept: String,
+    /// Which of those are attached, by their numbers on the page.
+    pub(super) wanted: Vec<usize>,
+    /// A token or a link to sign in with, which a form brings whose session has ended.
+    pub(super) credential: String,
+    /// Whether the question is asked although those are gone.
+    pub(super) without_files: bool,
 }
 
 /// The value of `panel` for models named in the form. No preset's name begins like this.
@@ -44,13 +52,6 @@ pub(super) const OWN_PANEL: &str = "-own";
 pub(super) struct SeatFields {
     pub(super) model: String,
     pub(super) persona: String,
-}
-
-/// An attached file.
-#[derive(Clone)]
-pub(super) struct File {
-    pub(super) name: String,
-    pub(super) bytes: Bytes,
 }
 
 impl Fields {
@@ -68,8 +69,8 @@ impl Fields {
             };
             let name = field.name().unwrap_or_default().to_owned();
             let files = match name.as_str() {
-                "file" => Some(&mut fields.files),
-                "folder" => Some(&mut fields.found),
+                "file" => Some(&mut fields.attached.files),
+                "folder" => Some(&mut fields.attached.found),
                 _ => None,
             };
             if let Some(files) = files {
@@ -87,6 +88,39 @@ impl Fields {
         let message = format!("a form has at most {FIELDS_MAX} fields");
         Err(Failure::new(Code::Usage, message)
             .with_next([Advice::AttachFewerFiles, Advice::AskFewerModels].map(Next::Do)))
+    }
+
+    /// The fields as a form brings them back, without files: those have to be chosen again, and their form misses them.
+    pub(super) fn typed(&self) -> Vec<(&'static str, String)> {
+        let mut typed: Vec<(&'static str, String)> = [
+            ("question", &self.question),
+            ("system", &self.system),
+            ("panel", &self.panel),
+            ("strategy", &self.strategy),
+            ("synthesizer", &self.synthesizer),
+            ("effort", &self.effort),
+            ("temperature", &self.temperature),
+            ("max_tokens", &self.max_tokens),
+            ("budget", &self.budget),
+            ("deadline", &self.deadline),
+            ("store", &self.store),
+            ("continue", &self.continued),
+        ]
+        .into_iter()
+        .map(|(name, text)| (name, text.clone()))
+        .collect();
+        for seat in &self.seats {
+            typed.extend([("model", seat.model.clone()), ("persona", seat.persona.clone())]);
+        }
+        let had_files = !self.attached.is_empty() || !self.kept.is_empty();
+        let ticked = [
+            ("kept", had_files, GONE),
+            ("fresh", self.fresh, "yes"),
+            ("with_secrets", self.with_secrets, "yes"),
+        ];
+        typed.extend(ticked.into_iter().filter(|tick| tick.1).map(|(name, _, text)| (name, text.to_owned())));
+        typed.retain(|(name, text)| !text.is_empty() || matches!(*name, "model" | "persona"));
+        typed
     }
 
     fn take(&mut self, name: &str, text: String) {
@@ -114,6 +148,10 @@ impl Fields {
             "fresh" => return self.fresh = true,
             "with_secrets" => return self.with_secrets = true,
             "continue" => &mut self.continued,
+            "kept" => &mut self.kept,
+            "credential" => &mut self.credential,
+            "keep" => return self.wanted.extend(text.trim().parse::<usize>()),
+            "without_files" => return self.without_files = true,
             _ => return,
         };
         text.trim().clone_into(slot);

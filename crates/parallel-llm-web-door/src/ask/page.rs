@@ -11,6 +11,8 @@ use parallel_llm_engine::plan::slots::TYPICAL_REPLY_TOKENS;
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::request::strategy::{AUTO, Strategy, StrategyChoice as ChosenStrategy};
 use parallel_llm_engine::run::Run;
+use parallel_llm_engine::value::nearest;
+use parallel_llm_engine::value::next::{Advice, Argument, Next};
 use parallel_llm_engine::{Effort, Failure, RunPlan};
 use parallel_llm_http::status;
 use parallel_llm_service::report::ErrorReport;
@@ -19,8 +21,10 @@ use parallel_llm_settings::settings::Preset;
 use serde::Deserialize;
 
 use super::again;
+use super::attached::{self, AttachedView};
 use super::fields::{Fields, OWN_PANEL, SeatFields};
 use super::question::question;
+use super::signed_out;
 use crate::layout::Layout;
 use crate::respond;
 use crate::visit::Visit;
@@ -30,6 +34,11 @@ const MODELS_MAX: Duration = Duration::from_secs(2);
 /// The empty rows for models without the script, which adds more.
 const ROWS_MIN: usize = 5;
 
+/// The price of a model that no list has a price for.
+const UNKNOWN: &str = "unknown";
+/// The most names that are suggested in place of a mistyped one.
+const MEANT_MAX: usize = 3;
+
 #[derive(Template)]
 #[template(path = "ask/page.html")]
 struct AskPage {
@@ -37,7 +46,9 @@ struct AskPage {
     fields: Fields,
     form_token: String,
     error: Option<ErrorReport>,
-    had_files: bool,
+    attached: AttachedView,
+    /// Whether the visitor is asked, or has said, to send files that seem to hold secrets.
+    asks_for_secrets: bool,
     /// What the form could not take over from an earlier run.
     notes: Vec<String>,
     quote: Option<QuoteView>,
@@ -88,6 +99,8 @@ struct QuoteView {
     summary: String,
     is_over: bool,
     seats: Vec<QuotedSeat>,
+    /// What is said of names that no list of models has.
+    unlisted: Vec<String>,
 }
 
 /// A seat of the quote with its prices.
@@ -129,11 +142,21 @@ pub(crate) async fn show(visit: Visit, Query(from): Query<From>) -> Response {
     visit.answer(shown)
 }
 
+/// Shows the form as it was typed before its session had ended.
+pub(super) async fn typed_before(visit: &Visit, fields: Fields) -> Response {
+    if !visit.may_ask() {
+        return respond::page(&NotAllowedPage { layout: visit.layout() });
+    }
+    let note = "You are signed in. Nothing was asked yet: this is the question as you typed it.".to_owned();
+    respond::page(&AskPage { notes: vec![note], ..page(visit, fields, None, None).await })
+}
+
 /// Shows what the question would cost, and asks nothing.
-pub(crate) async fn quote(visit: Visit, form: Multipart) -> Response {
+pub(crate) async fn quote(visit: Result<Visit, Response>, form: Multipart) -> Response {
+    let Ok(visit) = visit else { return signed_out::sign_in_first(form).await };
     let fields = match checked(&visit, form).await {
         Ok(fields) => fields,
-        Err(failure) => return visit.answer(Err(failure)),
+        Err(response) => return response,
     };
     match quoted(&visit, fields.clone()).await {
         Ok(quote) => respond::page(&page(&visit, fields, None, Some(quote)).await),
@@ -142,10 +165,11 @@ pub(crate) async fn quote(visit: Visit, form: Multipart) -> Response {
 }
 
 /// Asks the question, and leads to the page of its run.
-pub(crate) async fn ask(visit: Visit, form: Multipart) -> Response {
+pub(crate) async fn ask(visit: Result<Visit, Response>, form: Multipart) -> Response {
+    let Ok(visit) = visit else { return signed_out::sign_in_first(form).await };
     let fields = match checked(&visit, form).await {
         Ok(fields) => fields,
-        Err(failure) => return visit.answer(Err(failure)),
+        Err(response) => return response,
     };
     match begin(&visit, fields.clone()).await {
         Ok(run) => respond::see(&format!("/runs/{run}")),
@@ -153,10 +177,23 @@ pub(crate) async fn ask(visit: Visit, form: Multipart) -> Response {
     }
 }
 
-async fn checked(visit: &Visit, form: Multipart) -> Result<Fields, Failure> {
-    let fields = Fields::read(form).await?;
-    visit.check_form(&fields.form_token)?;
-    Ok(fields)
+/// The fields of a form with all its files; else the page that says what is wrong with it.
+async fn checked(visit: &Visit, form: Multipart) -> Result<Fields, Response> {
+    let mut fields = match Fields::read(form).await {
+        Ok(fields) => fields,
+        Err(failure) => return Err(visit.answer(Err(failure))),
+    };
+    let is_ours = visit.check_form(&fields.form_token).map_err(|failure| Failure {
+        message: "this form is from an earlier session, so look at it first".to_owned(),
+        next: vec![Next::Do(Advice::AskAgain)],
+        ..failure
+    });
+    // Whatever is wrong, the files are joined: the page shows them.
+    let joined = attached::join(visit, &mut fields);
+    match is_ours.and(joined) {
+        Ok(()) => Ok(fields),
+        Err(failure) => Err(refused(visit, fields, failure).await),
+    }
 }
 
 async fn begin(visit: &Visit, fields: Fields) -> Result<String, Failure> {
@@ -181,6 +218,7 @@ async fn quoted(visit: &Visit, fields: Fields) -> Result<QuoteView, Failure> {
                     .to_owned(),
             is_over: false,
             seats: Vec::new(),
+            unlisted: Vec::new(),
         },
     })
 }
@@ -205,6 +243,7 @@ async fn page(
     let settings = &visit.services.settings;
     let query = ModelQuery::default();
     let listed = tokio::time::timeout(MODELS_MAX, visit.services.models.find(&query)).await;
+    let models = listed.ok().and_then(Result::ok).map(|found| found.models).unwrap_or_default();
     let earlier = earlier(&visit.services, &fields).await;
     let (synthesizer, strategy) = match &earlier {
         Some(run) => {
@@ -220,16 +259,17 @@ async fn page(
     AskPage {
         layout: visit.layout(),
         form_token: visit.form_token(),
+        asks_for_secrets: fields.with_secrets || error.as_ref().is_some_and(is_about_secrets),
         error,
-        had_files: !fields.files.is_empty() || !fields.found.is_empty(),
+        attached: AttachedView::of(visit, &fields),
         notes: Vec::new(),
-        quote,
+        quote: quote.map(|quote| quote.against(&models)),
         panels: panels(&visit.services, &fields.panel, earlier.as_ref()),
         rows,
         personas: settings.personas.keys().cloned().collect(),
         strategies: [auto].into_iter().chain(strategies).collect(),
         efforts: Effort::ALL.iter().map(|effort| effort.word()).collect(),
-        models: listed.ok().and_then(Result::ok).map(|found| found.models).unwrap_or_default(),
+        models,
         defaults: Defaults {
             synthesizer,
             strategy,
@@ -239,6 +279,11 @@ async fn page(
         },
         fields,
     }
+}
+
+/// Whether a file was refused that the visitor may insist on.
+fn is_about_secrets(error: &ErrorReport) -> bool {
+    error.steps.contains(&Next::Give(Argument::AllowSecretFile))
 }
 
 /// The run whose conversation goes on, if the visitor may read it.
@@ -335,7 +380,31 @@ impl QuoteView {
             plan.worst_case,
             plan.budget
         );
-        Self { attached, summary, is_over: plan.worst_case > plan.budget, seats: seats.collect() }
+        Self {
+            attached,
+            summary,
+            is_over: plan.worst_case > plan.budget,
+            seats: seats.collect(),
+            unlisted: Vec::new(),
+        }
+    }
+
+    /// With a sentence for each name without a price that is in no list: a mistyped name costs nothing, and answers nothing.
+    fn against(self, listed: &[ModelLine]) -> Self {
+        let is_listed = |name: &str| listed.is_empty() || listed.iter().any(|model| model.id == name);
+        let unpriced = self.seats.iter().filter(|seat| seat.input == UNKNOWN);
+        let mut names: Vec<&str> = unpriced.map(|seat| seat.model.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let said = |name: &str| {
+            let ids = listed.iter().map(|model| (model.id.as_str(), format!("`{}`", model.id)));
+            match nearest::nearest_few(name, ids, MEANT_MAX) {
+                near if near.is_empty() => format!("No list has a model `{name}`."),
+                near => format!("No list has a model `{name}`; did you mean {}?", near.join(" or ")),
+            }
+        };
+        let unlisted = names.into_iter().filter(|name| !is_listed(name)).map(said).collect();
+        Self { unlisted, ..self }
     }
 }
 
@@ -363,7 +432,7 @@ impl QuotedSeat {
     fn of(seat: &Seat, role: String) -> Self {
         let per_million = |price: parallel_llm_engine::PicoUsd| format!("${:.2}", price.as_usd() * 1e6);
         let price = |of: fn(&parallel_llm_engine::Price) -> parallel_llm_engine::PicoUsd| {
-            seat.price.as_ref().map_or_else(|| "unknown".to_owned(), |price| per_million(of(price)))
+            seat.price.as_ref().map_or_else(|| UNKNOWN.to_owned(), |price| per_million(of(price)))
         };
         Self {
             role,

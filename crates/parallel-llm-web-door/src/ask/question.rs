@@ -24,13 +24,13 @@ pub(super) fn question(services: &Services, fields: Fields) -> Result<(Question,
     if fields.with_secrets {
         attachments = attachments.with_secrets();
     }
-    for file in &fields.files {
+    for file in &fields.attached.files {
         let (path, shown) =
             (Path::new(&file.name), format!("the attachment `{}`", excerpt(&file.name, QUOTED_CHARS)));
         attachments.check_file(&shown, path, &file.bytes)?;
         attachments.add(path, &file.bytes)?;
     }
-    attachments.add_folder(fields.found.iter().map(|file| (Path::new(&file.name), &*file.bytes)))?;
+    attachments.add_folder(fields.attached.found.iter().map(|file| (Path::new(&file.name), &*file.bytes)))?;
     let attached = attachments.tally();
     let system = named(fields.system).filter(|text| !text.trim().is_empty());
     let system = system.map(|text| Message::text(Role::System, text));

@@ -146,14 +146,36 @@ test('a file that seems to hold secrets is sent only if the visitor says so', as
   await visitor.page.setInputFiles('#file', file);
   await visitor.page.getByRole('button', { name: 'Ask', exact: true }).click();
   await visitor.sees('#ask-error', 'Send files although they seem to hold secrets');
-  await visitor.sees('#ask-error', 'Choose the attachments again');
-  await visitor.page.getByText('More options').click();
+  // The box is in sight, and the file is still there.
+  await visitor.sees('#kept', '.env');
+  await visitor.isAccessible();
   await visitor.page.getByLabel('Send files although they seem to hold secrets').check();
-  await visitor.page.setInputFiles('#file', file);
   await visitor.page.getByRole('button', { name: 'Ask', exact: true }).click();
   await visitor.page.waitForURL(/\/runs\/[0-9A-Z]{26}$/);
   await program.ended(runOf(visitor));
   await visitor.end();
+});
+
+test('the files whose price was shown are sent with the question, but for those that were unticked', async () => {
+  for (const javaScriptEnabled of [true, false]) {
+    const visitor = await browser.visitor(program, { javaScriptEnabled });
+    await visitor.goto('/ask');
+    await chooseTwo(visitor);
+    await visitor.page.fill('#question', `What do they say, ${javaScriptEnabled}?`);
+    const file = (name, text) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+    await visitor.page.setInputFiles('#file', [file('one.txt', 'the first words'), file('two.txt', 'the second words')]);
+    await visitor.page.getByRole('button', { name: 'Show the price' }).click();
+    await visitor.sees('#quote', 'Attached: 2 files');
+    await visitor.page.getByLabel('two.txt').uncheck();
+    await visitor.page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await visitor.page.waitForURL(/\/runs\/[0-9A-Z]{26}$/);
+    await program.ended(runOf(visitor));
+    const plan = await (await fetch(`${program.url}/runs/${runOf(visitor)}/plan.json`)).text();
+    assert.match(plan, /the first words/);
+    assert.doesNotMatch(plan, /the second words/);
+    visitor.isClean();
+    await visitor.end();
+  }
 });
 
 test('a folder is counted as it is chosen, and attached without what is hidden', async () => {

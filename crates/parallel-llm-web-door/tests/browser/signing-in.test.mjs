@@ -147,3 +147,54 @@ test('the holder of a token that may only read is not offered to ask', async () 
   visitor.isClean();
   await visitor.end();
 });
+
+test('a lost session is told on a live page, and its question comes back after sign-in', async () => {
+  for (const javaScriptEnabled of [true, false]) {
+    const name = javaScriptEnabled ? 'cara' : 'dora';
+    const token = (await printed(['keys', 'create', name])).split(/\s+/).at(-1);
+    const visitor = await browser.visitor(program, { javaScriptEnabled });
+    await visitor.goto('/ask');
+    await visitor.page.getByLabel('Token').fill(token);
+    await visitor.page.getByRole('button', { name: 'Sign in' }).click();
+    await visitor.page.waitForURL('**/ask');
+    await visitor.page.fill('#question', 'Is this "kept"?\nAnd <this>?');
+    await visitor.page.fill('#budget', '0.75');
+    await visitor.page.setInputFiles('#file', { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('words') });
+    await visitor.page.context().clearCookies();
+    await visitor.page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await visitor.sees('h1', 'Sign in to go on');
+    await visitor.sees('main', 'And <this>?');
+    if (javaScriptEnabled) await visitor.isAccessible();
+    await visitor.page.getByLabel('Token, or the newest link').fill(token);
+    await visitor.page.getByRole('button', { name: 'Sign in and go back' }).click();
+    await visitor.sees('.notice', 'Nothing was asked yet');
+    assert.equal(await visitor.page.inputValue('#question'), 'Is this "kept"?\nAnd <this>?');
+    assert.equal(await visitor.page.inputValue('#budget'), '0.75');
+    await visitor.sees('#attachments-gone', 'Choose the attachments again');
+    await visitor.goto('/runs');
+    await visitor.sees('.empty', 'There are no runs yet');
+    await visitor.end();
+  }
+});
+
+test('a live page says within seconds that its visitor is signed out, and goes on after sign-in elsewhere', async () => {
+  await program.script(MODELS[1], { behaviour: { ttft_ms: { mean: 600_000 } } });
+  const visitor = await holder('emil');
+  await visitor.goto('/ask');
+  await visitor.page.getByLabel('Models of my choice').check();
+  await visitor.page.getByLabel('Model 1', { exact: true }).fill(MODELS[1]);
+  await visitor.page.fill('#question', 'Is anybody there?');
+  await visitor.page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await visitor.page.waitForURL(/\/runs\/[0-9A-Z]{26}$/);
+  const cookies = await visitor.page.context().cookies();
+  await visitor.page.context().clearCookies();
+  await visitor.sees('#connection', 'You are signed out');
+  await visitor.page.getByRole('button', { name: 'Stop' }).click();
+  await visitor.sees('form[action$="/stop"] .notice', 'You are signed out, so nothing was done');
+  await visitor.isAccessible();
+  await visitor.page.context().addCookies(cookies);
+  await visitor.page.locator('#connection').waitFor({ state: 'detached' });
+  await visitor.page.getByRole('button', { name: 'Stop' }).click();
+  await visitor.page.locator('.run:not([data-live])').waitFor();
+  await visitor.end();
+});
