@@ -21,18 +21,20 @@ pub(crate) const fn of_strangers() -> &'static Vocabulary {
 
 const fn operation(operation: Operation) -> Option<&'static str> {
     Some(match operation {
-        Operation::ShowRun | Operation::WaitForRun => "the page of the run",
         Operation::Resume | Operation::Resend => "“Ask the missing seats”",
         Operation::AddModels => "“Ask one more model”",
         Operation::Synthesize | Operation::Replay => "“Make another text”",
-        Operation::FindRun => "the page “Runs”",
+        Operation::FindRun => "on the page “Runs”",
         Operation::AskAnew => "“Ask again with changes”",
         Operation::KeepTexts => "“Keep everything”",
         Operation::KeepFacts => "“Keep figures only”",
         Operation::ListModels | Operation::ListModelsTakingFiles | Operation::ListProviderModels => {
-            "the page “Models”"
+            "on the page “Models”"
         }
-        Operation::Help
+        // A person is on the page of the run, or is led to it.
+        Operation::ShowRun
+        | Operation::WaitForRun
+        | Operation::Help
         | Operation::Demo
         | Operation::Doctor
         | Operation::DoctorDeep
@@ -48,12 +50,11 @@ const fn operation(operation: Operation) -> Option<&'static str> {
 
 const fn argument(argument: Argument) -> Option<&'static str> {
     match argument {
-        Argument::Prompt => Some("the field “Question”"),
-        Argument::Synthesizer => Some("the field “Synthesizer”"),
-        Argument::Strategy => Some("the field “Strategy”"),
-        Argument::Wait => Some("the field “Wait”"),
+        Argument::Prompt => Some("in the field “Question”"),
+        Argument::Synthesizer => Some("in the field “Synthesizer”"),
+        Argument::Strategy => Some("in the field “Strategy”"),
         Argument::AllowSecretFile => Some("the box “Send files although they seem to hold secrets”"),
-        Argument::Check | Argument::OutputFolder => None,
+        Argument::Check | Argument::OutputFolder | Argument::Wait => None,
     }
 }
 

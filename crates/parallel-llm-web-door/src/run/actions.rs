@@ -1,6 +1,7 @@
 //! What a visitor does to a run: stop it, hurry it, skip a seat, continue it, delete it. Each is a form.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use askama::Template;
 use axum::Form;
@@ -11,6 +12,7 @@ use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::{Code, Failure, RunRequest, SeatNumber};
 use parallel_llm_service::{Begun, Consent, Continuation, KnownRun, Order, PurgeSelection, RunHandle};
 use serde::Deserialize;
+use tokio::time::timeout;
 
 use crate::layout::Layout;
 use crate::respond;
@@ -18,6 +20,9 @@ use crate::visit::Visit;
 
 /// The longest question on the page that asks for confirmation, in characters.
 const QUESTION_CHARS: usize = 400;
+
+/// The longest wait for the end of late seats: their connections are closed at once.
+const END_MAX: Duration = Duration::from_secs(5);
 
 /// The fields of all forms on a run's page.
 #[derive(Deserialize)]
@@ -58,6 +63,11 @@ pub(crate) async fn act(
                     true
                 })
                 .await
+            }
+            "end" => {
+                let is_ended = end_late_seats(&visit, &run).await?;
+                let busy = || Failure::new(Code::Busy, "the run has no late seats that can be ended here");
+                is_ended.then(|| respond::see(&format!("/runs/{run}"))).ok_or_else(busy)
             }
             "hurry" => steer(&visit, &run, RunHandle::hurry).await,
             "skip" => {
@@ -119,12 +129,21 @@ async fn continued(visit: &Visit, run: String, continuation: Continuation) -> Re
     }
 }
 
+/// Ends the wait for the late seats of a run that has its answer, and returns whether the run is closed.
+async fn end_late_seats(visit: &Visit, run: &str) -> Result<bool, Failure> {
+    let KnownRun::Live(handle) = visit.services.runs.find(run).await? else { return Ok(false) };
+    if !handle.is_here() || !handle.with_run(parallel_llm_engine::Run::is_decided) {
+        return Ok(false);
+    }
+    handle.abort();
+    Ok(timeout(END_MAX, handle.closed()).await.is_ok())
+}
+
 async fn delete(visit: &Visit, run: String) -> Result<Response, Failure> {
-    let purged = visit
-        .services
-        .retention
-        .purge(&PurgeSelection::Named(vec![run]), |_| ControlFlow::Continue(()))
-        .await?;
+    visit.principal().check_owner()?;
+    end_late_seats(visit, &run).await?;
+    let selection = PurgeSelection::Named(vec![run]);
+    let purged = visit.services.retention.purge(&selection, |_| ControlFlow::Continue(())).await?;
     match (purged.under_way.first(), purged.failed.first()) {
         (Some(id), _) => {
             let message = format!("the run {id} is under way");

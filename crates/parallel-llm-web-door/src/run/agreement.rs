@@ -19,6 +19,8 @@ struct Agreement {
     contradictions: Vec<Claim>,
     lists: Vec<List>,
     notes: Vec<String>,
+    /// Whose the numbers are.
+    seats: Vec<SeatMark>,
 }
 
 /// Seats that give the same value.
@@ -60,6 +62,7 @@ pub(super) fn section(shown: Shown<'_>) -> String {
         contradictions: Vec::new(),
         lists: Vec::new(),
         notes: Vec::new(),
+        seats: Vec::new(),
     };
     let filled = |sides: Sides<'_>| of(shown, &sides);
     let missing = || {
@@ -103,6 +106,7 @@ fn of(shown: Shown<'_>, sides: &Sides<'_>) -> Agreement {
         groups: clusters.iter().zip(0..).map(group).collect(),
         contradictions: contradictions.map(claim).collect(),
         lists: analysis.as_ref().map(|analysis| lists(shown, analysis)).unwrap_or_default(),
+        seats: (1..=shown.run.seats.len() as u8).map(|number| SeatMark::of(shown.run, number)).collect(),
         notes: [unread, votes, opinion.map(str::to_owned)].into_iter().flatten().collect(),
     }
 }

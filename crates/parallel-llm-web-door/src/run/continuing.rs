@@ -1,4 +1,4 @@
-//! What can be done with a run that is over: complete it, make another text, ask one more model, remove it.
+//! What can be done with a run that has its answer: complete it, make another text, ask one more model, remove it.
 
 use askama::Template;
 use parallel_llm_engine::request::StoreMode;
@@ -15,6 +15,7 @@ struct Actions {
     id: String,
     form_token: String,
     is_over: bool,
+    is_late: bool,
     can_resume: bool,
     needs_resend: bool,
     resume_title: &'static str,
@@ -41,6 +42,7 @@ pub(super) fn section(shown: Shown<'_>) -> String {
         id: shown.id(),
         form_token: shown.visit.form_token(),
         is_over: !shown.is_live(),
+        is_late: shown.is_late(),
         can_resume: report.resuming.is_some() && shown.visit.may_ask(),
         needs_resend,
         resume_title: "Ask the missing seats",
@@ -51,7 +53,8 @@ pub(super) fn section(shown: Shown<'_>) -> String {
         },
         has_texts: run.plan.store == StoreMode::Full && run.seats.iter().any(|seat| seat.text().is_some()),
         can_ask: shown.visit.may_ask(),
-        can_delete: *shown.visit.principal() == Principal::Owner,
+        // A run of another process cannot be ended here, and so cannot be deleted before its end.
+        can_delete: *shown.visit.principal() == Principal::Owner && (!shown.is_live() || shown.can_steer),
         synthesizer: settings.synthesizer.first().cloned().unwrap_or_default(),
         strategy: report.strategy.clone(),
         strategies: Strategy::names().collect(),

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use parallel_llm_engine::run::SeatView;
-use parallel_llm_engine::{PicoUsd, Run};
+use parallel_llm_engine::{OutcomeKind, PicoUsd, Run};
 use parallel_llm_service::report::cost::Cost;
 
 use super::shown::{Shown, element};
@@ -91,7 +91,12 @@ pub(super) fn label(run: &Run, view: &SeatView) -> String {
 /// The section about what fusing added.
 pub(super) fn worth(shown: Shown<'_>) -> String {
     let Some(worth) = &shown.report.worth else {
-        let sentence = "Nothing was fused in this run, so there is nothing to weigh.";
+        let is_fused = shown.run.outcome.as_ref().is_some_and(|outcome| outcome.kind == OutcomeKind::Fused);
+        let sentence = if is_fused {
+            "The text was not made from one answer that it could be compared with, so what fusing added is not known."
+        } else {
+            "Nothing was fused in this run, so there is nothing to weigh."
+        };
         if !shown.run.is_decided() {
             return "<div id=\"worth\"></div>".to_owned();
         }

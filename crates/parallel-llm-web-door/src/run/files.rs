@@ -24,6 +24,10 @@ pub(crate) async fn file(visit: Visit, Path((run, name)): Path<(String, String)>
         "plan.json" => plan(&visit, &run).await,
         "answer.md" => answer(&visit, &run, MARKDOWN).await,
         "answer.txt" => answer(&visit, &run, TEXT).await,
+        // The address of a form, to which a browser comes back after signing in.
+        "stop" | "end" | "hurry" | "skip" | "resume" | "rewrite" | "add" => {
+            Ok(respond::see(&format!("/runs/{run}")))
+        }
         _ => Err(nothing(&name)),
     };
     visit.answer(found)

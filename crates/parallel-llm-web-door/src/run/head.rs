@@ -9,7 +9,7 @@ use parallel_llm_service::report::{ErrorReport, Report};
 
 use super::shown::{SeatMark, Shown, StatusMark, TextName};
 use crate::respond::rendered;
-use crate::text::figures;
+use crate::text::figures::{self, Moment};
 
 /// The longest question in the title, in characters; the whole stands below it.
 const TITLE_CHARS: usize = 240;
@@ -18,7 +18,7 @@ const TITLE_CHARS: usize = 240;
 #[template(path = "run/head.html")]
 struct Head {
     id: String,
-    started: String,
+    started: Moment,
     /// The run whose conversation goes on.
     continues: Option<String>,
     question: String,
@@ -35,6 +35,8 @@ struct Head {
     is_running: bool,
     /// Whether the page was loaded while the run went on, so that its answer stands below the others.
     is_followed: bool,
+    /// Whether the answer is there and late seats are still awaited.
+    is_late: bool,
     can_steer: bool,
     /// Why the visitor can only watch.
     watching: &'static str,
@@ -86,7 +88,7 @@ pub(super) fn head(shown: Shown<'_>) -> String {
     let elapsed_ms = if is_running { shown.age_ms } else { report.elapsed_ms };
     rendered(&Head {
         id: shown.id(),
-        started: figures::moment(run.plan.run_id.unix_ms()),
+        started: Moment::of(run.plan.run_id.unix_ms()),
         continues: report.continues.clone(),
         question_rest: (question.chars().count() > TITLE_CHARS).then(|| question.into_owned()),
         question: title,
@@ -100,6 +102,7 @@ pub(super) fn head(shown: Shown<'_>) -> String {
         stages: stages(shown),
         is_running,
         is_followed: shown.is_followed,
+        is_late: shown.is_late(),
         can_steer: shown.can_steer,
         watching: if shown.visit.may_ask() {
             "Another process runs this; it is steered there. What it writes appears here within a second."
@@ -163,7 +166,6 @@ pub(super) fn warnings(shown: Shown<'_>) -> String {
 
 fn progress(shown: Shown<'_>) -> String {
     let (answered, all) = (shown.run.answered(), shown.run.seats.len());
-    let late = shown.run.is_decided() && shown.is_live();
-    let late = if late { ", late seats are still awaited" } else { "" };
+    let late = if shown.is_late() { ", late seats are still awaited" } else { "" };
     format!("{answered} of {all} answered{late}")
 }

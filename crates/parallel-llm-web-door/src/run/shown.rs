@@ -60,6 +60,11 @@ impl Shown<'_> {
         !self.run.closed && !matches!(self.run.status, RunStatus::Interrupted)
     }
 
+    /// Whether the answer is there and late seats are still awaited.
+    pub(super) fn is_late(&self) -> bool {
+        self.run.is_decided() && self.is_live()
+    }
+
     /// Whether a seat has ended.
     pub(super) fn has_ended(&self, seat: u8) -> bool {
         self.run.seat(SeatNumber(seat)).is_some_and(|view| view.status.is_final())

@@ -3,16 +3,18 @@
 use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
-use parallel_llm_engine::SeatStatus;
 use parallel_llm_engine::value::invisible;
+use parallel_llm_engine::{Code, Failure, SeatStatus};
+use parallel_llm_service::report::ErrorReport;
 use parallel_llm_service::report::cost::Cost;
-use parallel_llm_service::{FacetCount, Facets, RunLine, RunsPage, SearchHit, SearchReach};
+use parallel_llm_service::{FacetCount, Facets, RunLine, RunsPage, RunsQuery, SearchHit, SearchReach};
 
 use super::json::RunsReport;
 use super::query::Search;
 use crate::layout::Layout;
 use crate::respond;
-use crate::text::{figures, glyphs};
+use crate::text::figures::{self, Moment};
+use crate::text::glyphs;
 use crate::visit::Visit;
 
 /// The values of a facet that are shown at once; the rest is behind a fold.
@@ -66,7 +68,7 @@ struct RunRow {
     hit: Vec<HitPiece>,
     status: &'static str,
     glyph: &'static str,
-    started: String,
+    started: Moment,
     facts: Vec<String>,
     models: String,
     bars: Vec<SparkBar>,
@@ -91,7 +93,15 @@ struct SparkBar {
 /// Shows a page of runs.
 pub(crate) async fn show(visit: Visit, Query(search): Query<Search>) -> Response {
     let shown = async {
-        let page = visit.services.runs.page(search.query()?).await?;
+        let found = async { visit.services.runs.page(search.query()?).await }.await;
+        let page = match found {
+            Ok(page) => page,
+            // What cannot be looked for is a sentence above the list, which is shown whole.
+            Err(failure) if failure.code == Code::Usage && !visit.wants_json => {
+                return Ok(respond::page(&whole(&visit, search, &failure).await?));
+            }
+            Err(failure) => return Err(failure),
+        };
         if visit.wants_json {
             let report =
                 serde_json::to_string(&RunsReport::of(page)).expect("a list is plain data with string keys");
@@ -101,6 +111,17 @@ pub(crate) async fn show(visit: Visit, Query(search): Query<Search>) -> Response
     };
     let shown = shown.await;
     visit.answer(shown)
+}
+
+/// The first page of all runs, above which stands why it is not what was looked for.
+async fn whole(visit: &Visit, search: Search, failure: &Failure) -> Result<RunsView, Failure> {
+    let page = visit.services.runs.page(RunsQuery::default()).await?;
+    let error = ErrorReport::of(failure).in_vocabulary(visit.vocabulary());
+    let note =
+        format!("Nothing was looked for: {}. These are all runs. Next: {}.", error.message, error.next);
+    let all = view(visit, Search::default(), page);
+    // The words stay in their field, to be corrected.
+    Ok(RunsView { notes: vec![note], search: Search { q: search.q, ..Search::default() }, ..all })
 }
 
 fn view(visit: &Visit, search: Search, page: RunsPage) -> RunsView {
@@ -192,7 +213,7 @@ impl RunRow {
             hit: hit.as_ref().map(pieces).unwrap_or_default(),
             status: run.status.as_str(),
             glyph: glyphs::of_run(run.status),
-            started: figures::moment(u64::try_from(run.created_at_ms).unwrap_or_default()),
+            started: Moment::of(u64::try_from(run.created_at_ms).unwrap_or_default()),
             facts: facts.into_iter().flatten().collect(),
             models: run.models.join(", "),
             bars,

@@ -31,11 +31,21 @@ pub(crate) fn count(number: u64) -> String {
     grouped
 }
 
-/// A moment: `2026-11-23 21:46 UTC`.
-pub(crate) fn moment(unix_ms: u64) -> String {
-    let stamp = parallel_llm_settings::clock::stamp(unix_ms);
-    let minutes = stamp.get(.."2026-11-23T21:46".len()).unwrap_or(&stamp);
-    format!("{} UTC", minutes.replace('T', " "))
+/// A moment for people, and for the script, which puts the visitor's own time in front of it.
+pub(crate) struct Moment {
+    /// `2026-11-23 21:46 UTC`.
+    pub(crate) utc: String,
+    /// `2026-11-23T21:46:09.000Z`.
+    pub(crate) iso: String,
+}
+
+impl Moment {
+    /// The moment so many milliseconds after 1970 began.
+    pub(crate) fn of(unix_ms: u64) -> Self {
+        let iso = parallel_llm_settings::clock::stamp(unix_ms);
+        let minutes = iso.get(.."2026-11-23T21:46".len()).unwrap_or(&iso);
+        Self { utc: format!("{} UTC", minutes.replace('T', " ")), iso }
+    }
 }
 
 #[cfg(test)]

@@ -298,7 +298,14 @@ impl<'a> Splitter<'a> {
             self.list_start = range.start;
             return self.open.push(false);
         }
-        let is_shown = self.open.iter().filter(|shown| **shown).count() < DEPTH_MAX;
+        let depth = self.open.iter().filter(|shown| **shown).count();
+        let is_shown = match tag {
+            // Parts are shown with their whole, and a whole with its parts only: a list without items is none.
+            Tag::Item | Tag::TableHead | Tag::TableRow | Tag::TableCell => self.open.last() == Some(&true),
+            Tag::List(_) => depth + 1 < DEPTH_MAX,
+            Tag::Table(_) => depth + 2 < DEPTH_MAX,
+            _ => depth < DEPTH_MAX,
+        };
         match tag {
             Tag::Item if self.open.len() == 1 && self.list != OuterList::None => {
                 // Each item is a list of its own, so that it can be marked.
@@ -549,6 +556,13 @@ mod tests {
         assert!(html.contains("deep"), "{html}");
         let html = render(&format!("{}deep", "- ".repeat(5_000)), 3);
         assert!(html.matches("<ul>").count() <= DEPTH_MAX && html.contains("deep"), "{html}");
+        assert_eq!(
+            html.matches("<ul>").count(),
+            html.matches("<li>").count(),
+            "a list has items only: {html}"
+        );
+        let html = render(&format!("{}| a |\n{}|---|\n", "> ".repeat(11), "> ".repeat(11)), 3);
+        assert!(!html.contains("<t") && html.contains('a'), "no table without room for its cells: {html}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{Argument, Audience, Blank, Limit, MachineStep, Next, Operation, Take
 /// The names a door has for operations, arguments and limits, and who reads them.
 #[derive(Clone, Copy, Debug)]
 pub struct Vocabulary {
-    /// The name of an operation, quoted as people type it; `None` if it has none.
+    /// The name of an operation, quoted as people type it, or its place with a preposition; `None` if it has none.
     pub operation: fn(Operation) -> Option<&'static str>,
     /// The name of an argument.
     pub argument: fn(Argument) -> Option<&'static str>,
@@ -225,6 +225,11 @@ fn token_of_the_owner() -> String {
     "ask the owner of this server for a token".to_owned()
 }
 
+/// A name behind its preposition. A name of a place has its own: `on the page “Runs”`, `in the field “Question”`.
 fn named(before: &str, name: Option<&str>) -> String {
-    name.map(|name| format!("{before}{name}")).unwrap_or_default()
+    match name {
+        Some(place) if place.starts_with("on ") || place.starts_with("in ") => format!(" {place}"),
+        Some(name) => format!("{before}{name}"),
+        None => String::new(),
+    }
 }
