@@ -13,38 +13,133 @@ function parsed(html) {
 
 function reveal(within) {
   for (const element of all('.js-only', within)) element.hidden = false;
+  for (const time of all('time:not([data-local])', within)) localise(time);
+}
+
+// A moment in the visitor's own time, with UTC behind it.
+function localise(time) {
+  time.dataset.local = '';
+  const local = new Date(time.dateTime).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  time.textContent = `${local} (${time.textContent})`;
 }
 
 function announce(text) {
   find('#announcer').textContent = text;
 }
 
+// --- Whether the server is there ---
+
+// A stream that has been silent for so long is not there; the server says each second that it is.
+const SILENCE_MS_MAX = 2_500;
+// The longest wait for a sign of the server: with the silence before it, a page tells of a dead one within 5 seconds.
+const SIGN_MS_MAX = 1_500;
+// The pause between two looks whether the session is in force, which the stream does not tell.
+const SESSION_MS = 3_000;
+// The pause between two looks for a server that is away.
+const LOOK_MS = 1_000;
+// The longest wait for what a button does; the server answers when it is begun.
+const ACTION_MS_MAX = 15_000;
+
+const signIn = () => Object.assign(document.createElement('a'), {
+  href: `/sign-in?to=${encodeURIComponent(location.pathname)}`, textContent: 'Sign in again',
+});
+
+// Whether the server answers, and to this session: 'here', 'out' or 'away'.
+async function serverState() {
+  try {
+    const answer = await fetch('/alive', { cache: 'no-store', headers: { accept: 'application/json' }, signal: AbortSignal.timeout(SIGN_MS_MAX) });
+    return answer.ok ? 'here' : answer.status === 401 ? 'out' : 'away';
+  } catch {
+    return 'away';
+  }
+}
+
+function notice(...content) {
+  const element = document.createElement('p');
+  element.className = 'notice bad';
+  element.setAttribute('role', 'alert');
+  element.append(...content);
+  return element;
+}
+
+// Tells what is wrong with the connection of a live page, and takes it back.
+function tellConnection(state) {
+  const run = find('.run');
+  if ((run.dataset.connection ?? 'here') === state) return;
+  find('#connection')?.remove();
+  if (state === 'here') {
+    delete run.dataset.connection;
+    for (const old of all('form > .notice', run)) old.remove();
+    announce('The connection is back.');
+    return;
+  }
+  run.dataset.connection = state;
+  const since = `This page shows the run as it was at ${new Date().toLocaleTimeString()}`;
+  const told = {
+    away: [`The server cannot be reached. ${since}. It goes on by itself when the server is back.`],
+    out: [`You are signed out. ${since}. `, signIn(), ', here or in another tab: then it goes on.'],
+    refused: [`The server is there, but does not show this run at the moment. ${since}. Reload it to see why.`],
+  };
+  const element = notice(...told[state]);
+  element.id = 'connection';
+  run.prepend(element);
+}
+
 // --- A run in progress ---
 
 class Live {
-  #run; #seq; #source; #wait = 500; #pieces = []; #sections = new Map(); #frame = 0; #isOver = false;
+  #run; #seq; #source; #heard = performance.now(); #asked = performance.now(); #isLooking = false; #refusals = 0; #pieces = []; #sections = new Map(); #frame = 0; #isOver = false;
 
   constructor(run) {
     this.#run = run.dataset.run;
     this.#seq = Number(run.dataset.seq);
     this.#connect();
     setInterval(() => this.#tick(), 1000);
+    setInterval(() => this.#listen(), 250);
   }
 
   #connect() {
     const at = all('.writing[data-bytes]').map(({ id, dataset }) => [id.replace(/-text$/, ''), dataset.at, dataset.bytes, dataset.finished, dataset.chain].join(':'));
     this.#source = new EventSource(`/runs/${this.#run}/live?seq=${this.#seq}&at=${at.join(',')}`);
-    this.#source.addEventListener('open', () => { this.#wait = 500; });
+    this.#heard = performance.now();
+    for (const event of ['open', 'beat', 'sections', 'texts']) this.#source.addEventListener(event, () => this.#hear());
     this.#source.addEventListener('sections', message => this.#take(JSON.parse(message.data)));
     this.#source.addEventListener('texts', message => this.#write(JSON.parse(message.data)));
-    this.#source.addEventListener('error', () => this.#reconnect());
+    this.#source.addEventListener('error', () => this.#look());
+  }
+
+  #hear() {
+    this.#heard = performance.now();
+    this.#refusals = 0;
+    tellConnection('here');
+  }
+
+  // A connection that was cut without a word brings no error either.
+  async #listen() {
+    if (this.#isOver || this.#isLooking) return;
+    const now = performance.now();
+    if (now - this.#heard > SILENCE_MS_MAX) return this.#look();
+    if (now - this.#asked < SESSION_MS) return;
+    this.#asked = now;
+    if (await serverState() === 'out') this.#look();
   }
 
   // The positions in the address have changed since the stream began, so the browser's own way back is not used.
-  #reconnect() {
+  async #look() {
+    if (this.#isLooking || this.#isOver) return;
+    this.#isLooking = true;
     this.#source.close();
-    setTimeout(() => this.#connect(), this.#wait);
-    this.#wait = Math.min(this.#wait * 2, 10_000);
+    for (;;) {
+      const state = await serverState();
+      if (state === 'here') break;
+      tellConnection(state);
+      await new Promise(resolve => setTimeout(resolve, LOOK_MS));
+    }
+    this.#refusals += 1;
+    if (this.#refusals > 3) tellConnection('refused');
+    if (this.#refusals > 1) await new Promise(resolve => setTimeout(resolve, LOOK_MS));
+    this.#isLooking = false;
+    this.#connect();
   }
 
   #take({ seq, sections, live, announce: words }) {
@@ -82,6 +177,7 @@ class Live {
   }
 
   #tick() {
+    if (find('.run').dataset.connection) return;
     for (const clock of all('.clock[data-ms]')) {
       const ms = Number(clock.dataset.ms) + 1000;
       clock.dataset.ms = ms;
@@ -157,6 +253,10 @@ function replace(id, html) {
     const twin = same(field, fresh);
     if (twin && field.value) twin.value = field.value;
   }
+  // Why a button did nothing stands until it is pressed again.
+  for (const told of all('form > .notice', old)) {
+    find(`form[action="${CSS.escape(told.parentElement.getAttribute('action'))}"]`, fresh)?.append(told);
+  }
   reveal(fresh);
   if (active && replaceAround(active, old, fresh)) return;
   old.replaceWith(fresh);
@@ -207,23 +307,46 @@ function syncScroll(strip, toggle) {
 // --- Copying ---
 
 async function copy(button) {
-  const source = await (await fetch(button.dataset.copyUrl)).text();
-  await navigator.clipboard.writeText(source);
-  announce('Copied.');
   const label = button.textContent;
-  button.textContent = 'Copied';
+  let done = 'Copied';
+  try {
+    await navigator.clipboard.writeText(await text(button.dataset.copyUrl));
+  } catch {
+    done = 'Not copied';
+  }
+  announce(`${done}.`);
+  button.textContent = done;
   setTimeout(() => { button.textContent = label; }, 1500);
+}
+
+async function text(url) {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(answer.statusText);
+  return answer.text();
 }
 
 // --- Forms of a live run are sent in place; the stream shows what comes of them ---
 
 async function send(form) {
-  const answer = await fetch(form.action, { method: 'POST', body: new URLSearchParams(new FormData(form)), headers: { accept: 'text/html' } });
+  find('.notice', form)?.remove();
+  const body = new URLSearchParams(new FormData(form));
+  let answer;
+  try {
+    answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'text/html' }, signal: AbortSignal.timeout(ACTION_MS_MAX) });
+  } catch ({ name }) {
+    const why = name === 'TimeoutError' ? 'The server does not answer, so it is not known whether this was done.'
+      : 'The server cannot be reached, so nothing was done.';
+    form.append(notice(`${why} Try again when it is back.`));
+    return;
+  }
+  if (new URL(answer.url).pathname === '/sign-in') {
+    form.append(notice('You are signed out, so nothing was done. ', signIn(), '.'));
+    return;
+  }
   if (!answer.ok) {
     const page = new DOMParser().parseFromString(policy.createHTML(await answer.text()), 'text/html');
-    const notice = page.querySelector('.notice');
-    form.querySelector('.notice')?.remove();
-    form.append(notice ? document.adoptNode(notice) : 'That did not work.');
+    const why = page.querySelector('.notice');
+    form.append(why ? document.adoptNode(why) : notice(`The server refused this, with the status ${answer.status}.`));
     return;
   }
   if (!find('.run[data-live]') || new URL(answer.url).pathname !== location.pathname) location.assign(answer.url);
@@ -287,13 +410,27 @@ class Ask {
     body.delete('file');
     body.delete('folder');
     const number = ++this.#latest;
-    const answer = await fetch('/ask/quote', { method: 'POST', body, headers: { accept: 'text/html' } });
-    const page = new DOMParser().parseFromString(policy.createHTML(await answer.text()), 'text/html');
+    const fresh = await this.#priced(body);
     if (number !== this.#latest) return;
-    const fresh = page.querySelector('#ask-error') ?? page.querySelector('#quote');
     const quote = find('#quote', this.#form);
     quote.hidden = false;
     quote.replaceChildren(...document.adoptNode(fresh).childNodes);
+  }
+
+  // The price of a form, or why there is none. Nothing that was typed is lost with the session or the server.
+  async #priced(body) {
+    const told = document.createElement('div');
+    try {
+      const answer = await fetch('/ask/quote', { method: 'POST', body, headers: { accept: 'text/html' } });
+      const page = new DOMParser().parseFromString(policy.createHTML(await answer.text()), 'text/html');
+      const fresh = page.querySelector('#ask-error') ?? page.querySelector('#quote');
+      if (fresh) return fresh;
+      told.append(answer.status === 401 ? 'You are signed out. “Ask” leads to the sign-in page and keeps the question.'
+        : `There is no price at the moment: the server answers with the status ${answer.status}.`);
+    } catch {
+      told.append('The server cannot be reached, so there is no price at the moment.');
+    }
+    return told;
   }
 
   #addRow() {

@@ -34,8 +34,9 @@ const TICK_PER_TEXT: Duration = Duration::from_millis(6);
 const PIECE_BYTES_PER_TEXT: usize = 4;
 /// How long fewer bytes wait.
 const PIECE_WAIT: Duration = Duration::from_secs(2);
-/// The pause between comments that keep proxies from closing a silent stream.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// The pause after which a silent stream says that it is there. A page that hears nothing for longer looks for the server,
+/// and proxies close no stream that is never silent.
+const BEAT: Duration = Duration::from_secs(1);
 /// The longest stream. The page connects again and loses nothing, and a session that was ended, or a token that was revoked, gets
 /// no further.
 const STREAM_MAX: Duration = Duration::from_secs(60);
@@ -80,7 +81,8 @@ pub(crate) async fn follow(
     let messages = Follower::new(visit, viewed, &position).messages();
     let over = async move { drop(timeout(STREAM_MAX, end.cancelled_owned()).await) };
     let messages = futures_util::StreamExt::take_until(messages, Box::pin(over));
-    let stream = Sse::new(messages).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    let beat = Message::default().event("beat").data("1");
+    let stream = Sse::new(messages).keep_alive(KeepAlive::new().interval(BEAT).event(beat));
     Policy::Api.on(stream.into_response())
 }
 

@@ -73,6 +73,10 @@ class Process {
     }, START_MS_MAX);
   }
 
+  signal(name) {
+    this.#child.kill(name);
+  }
+
   async end() {
     if (this.code === undefined) this.#child.kill('SIGKILL');
     await this.ended;

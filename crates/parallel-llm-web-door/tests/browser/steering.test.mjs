@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AT_ONCE, MODELS, words } from './program.mjs';
+import { AT_ONCE, MODELS, pause, words } from './program.mjs';
 import { setUp } from './setup.mjs';
 
 const FIVE = MODELS.slice(0, 5);
@@ -52,6 +52,68 @@ test('“Synthesize now” makes the answer of what is there', async () => {
   await visitor.page.locator('#answer .final').waitFor();
   assert.deepEqual((await program.report(run)).synthesis.considered, [1, 2, 3]);
   visitor.isClean();
+  await visitor.end();
+});
+
+test('when the answer is there, late seats hold nothing back and the visitor ends the wait', async () => {
+  const { run, visitor } = await waiting([5]);
+  for (const seat of [1, 2, 3, 4]) await visitor.sees(`#seat-${seat} .state`, 'answered');
+  await button(visitor, 'Synthesize now').click();
+  await visitor.page.locator('#answer .final').waitFor();
+  for (const name of ['Ask a follow-up', 'Save the answer', 'Delete…']) {
+    await visitor.page.getByRole('link', { name }).waitFor();
+  }
+  await visitor.isAccessible();
+  await button(visitor, 'Stop waiting for late seats').click();
+  await visitor.page.locator('.run:not([data-live])').waitFor();
+  await visitor.sees('#seat-5 .state', 'cancelled');
+  await visitor.sees('#actions', 'Make another text of these answers');
+  await program.closed(run);
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('a run whose late seats hang is deleted at once', async () => {
+  const { run, visitor } = await waiting([5]);
+  for (const seat of [1, 2, 3, 4]) await visitor.sees(`#seat-${seat} .state`, 'answered');
+  await button(visitor, 'Synthesize now').click();
+  await visitor.page.getByRole('link', { name: 'Delete…' }).click();
+  await button(visitor, 'Delete the run').click();
+  await visitor.page.waitForURL('**/runs');
+  assert.equal((await fetch(`${program.url}/runs/${run}.json`)).status, 404);
+  await visitor.end();
+});
+
+test('a server that falls silent is told in words, clocks stop, buttons say why, and all goes on by itself', async () => {
+  const { run, visitor } = await waiting([1]);
+  await visitor.sees('#seat-2 .state', 'answered');
+  const loads = visitor.requests.filter(url => url.endsWith(run)).length;
+  program.server.signal('SIGSTOP');
+  try {
+    await visitor.sees('#connection[role=alert]', 'The server cannot be reached');
+    const clock = () => visitor.text('.clock');
+    const stopped = await clock();
+    await pause(2_500);
+    assert.equal(await clock(), stopped);
+    await visitor.isAccessible();
+  } finally {
+    program.server.signal('SIGCONT');
+  }
+  await visitor.page.locator('#connection').waitFor({ state: 'detached' });
+  assert.equal(visitor.requests.filter(url => url.endsWith(run)).length, loads, 'it was not loaded again');
+  await button(visitor, 'Stop').click();
+  await visitor.page.locator('.run:not([data-live])').waitFor();
+  await visitor.end();
+});
+
+test('a button that cannot reach the server says so', async () => {
+  const { visitor } = await waiting([1, 2, 3, 4, 5]);
+  await visitor.page.route('**/stop', route => route.abort('connectionrefused'));
+  await button(visitor, 'Stop').click();
+  await visitor.sees('form[action$="/stop"] .notice', 'The server cannot be reached, so nothing was done');
+  await visitor.page.unroute('**/stop');
+  await button(visitor, 'Stop').click();
+  await visitor.sees('#head .state', 'cancelled');
   await visitor.end();
 });
 
