@@ -93,7 +93,8 @@ async function watched(texts, behaviour) {
   await holds(visitor, texts);
   await pokes(visitor);
   const requests = visitor.requests.map(url => new URL(url).pathname).filter(path => !path.startsWith('/assets/'));
-  assert.ok(requests.every(path => path === `/runs/${run}` || path === `/runs/${run}/live`), requests.join(' '));
+  const own = [`/runs/${run}`, `/runs/${run}/live`, '/alive'];
+  assert.ok(requests.every(path => own.includes(path)), requests.join(' '));
   visitor.isClean();
   await visitor.end();
   return looks;
