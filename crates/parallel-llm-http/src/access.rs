@@ -58,6 +58,10 @@ impl fmt::Debug for Access {
     }
 }
 
+/// In the extensions of a request to an open path: whether its token or session is in force could not be found out.
+#[derive(Clone, Copy, Debug)]
+pub struct Unchecked;
+
 /// Admission and rate limits.
 pub(super) struct Gate {
     access: Access,
@@ -98,7 +102,11 @@ impl Gate {
                 extensions.insert(principal);
                 session.map(|(_, named)| extensions.insert(named.id));
             }
-            Err(_) if is_open => {}
+            Err(failure) if is_open => {
+                if failure.code != Code::TokenRefused {
+                    request.extensions_mut().insert(Unchecked);
+                }
+            }
             Err(failure) if failure.code == Code::TokenRefused && self.is_kept_form(request) => {}
             Err(failure) => return Err(self.refuse(failure, request).into()),
         }

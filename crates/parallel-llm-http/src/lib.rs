@@ -60,7 +60,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-pub use access::Access;
+pub use access::{Access, Unchecked};
 pub use check::Check;
 pub use door::Door;
 pub use limits::Limits;

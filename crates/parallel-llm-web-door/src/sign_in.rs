@@ -9,7 +9,7 @@ use axum::response::Response;
 use axum::{Extension, Form};
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_http::{SessionId, status};
+use parallel_llm_http::{SessionId, Unchecked, status};
 use parallel_llm_service::report::ErrorReport;
 use parallel_llm_service::{Principal, redacted};
 use serde::Deserialize;
@@ -64,8 +64,15 @@ pub(crate) async fn show(State(web): State<Arc<Web>>, Query(wanted): Query<Wante
 }
 
 /// Says that the server is there, and whether the visitor is signed in. The path is open, so it counts against no rate.
-pub(crate) async fn alive(visitor: Option<Extension<Principal>>) -> StatusCode {
-    if visitor.is_some() { StatusCode::NO_CONTENT } else { StatusCode::UNAUTHORIZED }
+pub(crate) async fn alive(
+    visitor: Option<Extension<Principal>>,
+    unchecked: Option<Extension<Unchecked>>,
+) -> StatusCode {
+    match (visitor, unchecked) {
+        (Some(_), _) => StatusCode::NO_CONTENT,
+        (None, Some(_)) => StatusCode::SERVICE_UNAVAILABLE,
+        (None, None) => StatusCode::UNAUTHORIZED,
+    }
 }
 
 /// Signs in, and goes to the page that was wanted.
