@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use parallel_llm_engine::{Code, ModelRef, PicoUsd};
 
-/// The most calls read for the figures: those of about seventeen hundred runs. More would make a quantile or a share no truer
+/// The most calls read for the figures: those of about a thousand runs. More would make a quantile or a share no truer
 /// to the eye, but each thousand takes milliseconds, so that the page about models would grow with the history.
-pub(crate) const CALLS_MAX: usize = 10_000;
+pub(crate) const CALLS_MAX: usize = 5_000;
 
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +51,7 @@ pub struct CallFact {
 pub struct CallFacts {
     /// The calls, newest first.
     pub calls: Vec<CallFact>,
-    /// Whether these are all calls of the period; otherwise it has more than 10,000.
+    /// Whether these are all calls of the period; otherwise it has more than 5,000.
     pub is_complete: bool,
 }
 

@@ -136,7 +136,7 @@ impl Store {
         Ok(facts.into_iter().filter(StoredFact::is_sound).map(|stored| stored.fact).collect())
     }
 
-    /// The calls sent at `since_ms` (milliseconds since 1970) or later, newest first; at most 10,000. Calls of purged
+    /// The calls sent at `since_ms` (milliseconds since 1970) or later, newest first; at most 5,000. Calls of purged
     /// runs are among them.
     pub async fn call_facts(&self, whose: RunScope<'_>, since_ms: i64) -> Result<CallFacts, Failure> {
         let asked_by = whose.name().map(str::to_owned);

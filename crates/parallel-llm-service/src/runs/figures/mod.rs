@@ -35,7 +35,7 @@ use period::Period;
 /// The version of the format.
 const SCHEMA: u32 = 1;
 /// The most seats read for the figures: as many as calls, for the same reason.
-const SEATS_MAX: usize = 10_000;
+const SEATS_MAX: usize = 5_000;
 
 /// Figures about the models of a period.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -91,7 +91,7 @@ struct Facts {
 
 impl Statistics {
     /// The figures of the period since then (milliseconds since 1970), of thirty days by default. They read at most the
-    /// newest 10,000 calls and [`SEATS_MAX`] seats.
+    /// newest 5,000 calls and [`SEATS_MAX`] seats.
     pub async fn figures(&self, since_ms: Option<i64>) -> Result<Figures, Failure> {
         self.principal.check(Scope::Read)?;
         let now_ms = Store::now_ms();
