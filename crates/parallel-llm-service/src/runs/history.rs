@@ -9,6 +9,7 @@ use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunPlan, RunStatus};
 use parallel_llm_store::{RunFilter, RunSummary, Store};
 use tokio::task::{AbortHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::files::{self, FileWriter, FilesWatch, Folder};
@@ -183,7 +184,8 @@ impl PastRun {
         let ours =
             folder.map(|folder| FileWriter::new(folder, Arc::clone(&hub), Arc::clone(&calibration), writing));
         let (files, writer) = match ours {
-            Some((writer, files)) => (files, Some(tasks.spawn(writer.follow()))),
+            // Whoever drops the task ends it.
+            Some((writer, files)) => (files, Some(tasks.spawn(writer.follow(CancellationToken::new())))),
             None => (theirs, None),
         };
         Held { hub, tasks, files, calibration, writer }
