@@ -108,10 +108,11 @@ mod tests {
             Next::WaitUntil("Fri, 20 Nov 2026 13:00:00 GMT".into()),
             Next::WaitForNextDay { minutes: 61 },
             Next::Set("check_command".into()),
+            Next::WidenTo("ask".into()),
         ]);
         steps.extend(every_step_at_the_machine().map(Next::Machine));
         let kinds: std::collections::BTreeSet<u8> = steps.iter().map(kind).collect();
-        assert_eq!(kinds.len(), 23, "a kind of step is not in the list");
+        assert_eq!(kinds.len(), 24, "a kind of step is not in the list");
         steps
     }
 
@@ -162,6 +163,7 @@ mod tests {
             Next::Set(_) => 20,
             Next::Machine(_) => 21,
             Next::See(_) => 22,
+            Next::WidenTo(_) => 23,
         }
     }
 
