@@ -146,24 +146,84 @@ fn an_unwritable_certificate_file_is_reported() {
     assert_eq!(sandbox.call(["simulate", "--certificate", "x"]).run().code, Some(2));
 }
 
+/// Bad advice of single answers, which no fused text may hold.
+const BAD_ADVICE: [&str; 3] = ["You do not need your own", "lock alone is enough", "exactly-once"];
+
+/// The demo's command lines, as they are printed between backticks, without the program's name.
+fn printed_commands(stderr: &str) -> Vec<Vec<&str>> {
+    let quoted = stderr.split('`').skip(1).step_by(2);
+    let commands = quoted.map(|command| command.strip_prefix("parallel-llm-mcp ").unwrap_or(command));
+    commands.filter(|command| command.starts_with("runs ")).map(|one| one.split(' ').collect()).collect()
+}
+
+/// Text without its line breaks, as prose.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
-fn the_demo_needs_no_key_and_says_that_it_is_simulated() {
+fn the_demo_says_what_its_answers_say_and_what_they_cost() {
     let sandbox = sandbox();
     let demo: Call<'_> = sandbox.call(["demo"]).without("OPENROUTER_API_KEY").without("OPENROUTER_BASE_URL");
     let output = demo.run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(output.stderr.contains("These models are simulated"), "{}", output.stderr);
-    assert!(output.stderr.contains("\nCost $"), "{}", output.stderr);
-    assert!(output.text().len() > 300, "{}", output.text());
+    assert!(output.stderr.contains("chosen by vote: 4 of 5 answers say `124`"), "{}", output.stderr);
+    assert!(output.text().len() > 300 && !BAD_ADVICE.iter().any(|bad| output.text().contains(bad)));
     assert_eq!(sandbox.simulator().requests(), [], "the demo has its own provider");
-    let listed = sandbox.call(["runs", "list"]).run();
-    assert_eq!(listed.text(), "", "its runs are not among the user's");
+    assert_eq!(sandbox.call(["runs", "list"]).run().text(), "", "its runs are not among the user's");
+
+    let page = sandbox.call(["runs", "show", "@", "--demo", "--agreement"]).run();
+    let page = page.text();
+    let section = |heading: &str| {
+        let rest =
+            page.split(&format!("\n{heading}:\n")).nth(1).unwrap_or_else(|| panic!("{heading}: {page}"));
+        rest.split("\n\n").next().unwrap_or_default().to_owned()
+    };
+    assert!(section("all say").contains("idempotency key"), "{page}");
+    let contradictions = section("they contradict each other");
+    assert_eq!(contradictions.matches("say otherwise: 4 ").count(), 2, "{page}");
+    assert_eq!(contradictions.matches("say otherwise: 3 ").count(), 1, "{page}");
+    assert!(
+        section("not followed, and why").contains("- 4 ~x-ai/grok-latest: You do not need your own"),
+        "{page}"
+    );
+
+    let report = sandbox.call(["runs", "show", "@", "--demo", "--json"]).run().json();
+    let whole = report["cost_usd"].as_f64().expect("the cost is known");
+    let fusing = report["worth"]["extra_cost_usd"].as_f64().expect("the cost of fusing is known");
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = unwrapped(&std::fs::read_to_string(readme).expect("README is a file"));
+    let cost = format!(
+        "the demo's open question costs ${whole:.3} in all: ${:.3} for its five answers and ${fusing:.3} for fusing them",
+        whole - fusing
+    );
+    assert!(readme.contains(&cost), "README does not say: {cost}");
+    let deployment = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/README.md"));
+    let money = format!("at ${whole:.3} a run, as the demo's open question");
+    assert!(deployment.expect("it is a file").contains(&money), "deploy/README.md does not say: {money}");
+    let shown =
+        readme.split("```text").nth(1).and_then(|rest| rest.split("```").next()).expect("README shows it");
+    for part in shown.split(" ... ") {
+        assert!(unwrapped(page).contains(part.trim()), "not on the page: {part}");
+    }
 }
 
 #[test]
-fn a_demo_run_can_be_shown_again() {
+fn the_demo_takes_no_question_of_ones_own() {
+    insta::assert_snapshot!(run(&["demo", "what is", "rust?"]).transcript(), @"");
+    assert!(
+        run(&["demo", "--kill", "cost: $5"]).stderr.contains("ask \"...\""),
+        "nothing a shell would read is shown"
+    );
+}
+
+#[test]
+fn a_demo_run_can_be_shown_again_and_continued() {
     let sandbox = sandbox();
-    let demo = sandbox.call(["demo"]).run();
+    let demo = sandbox.call(["demo", "--kill"]).run();
+    assert!(demo.stderr.contains("\nPaid twice: nothing.\n"), "{}", demo.stderr);
+    assert!(!BAD_ADVICE.iter().any(|bad| demo.text().contains(bad)), "{}", demo.text());
     let shown = sandbox.call(["runs", "show", "@", "--demo"]).run();
     assert_eq!((shown.code, shown.text().trim_end()), (Some(0), demo.text().trim_end()));
     let listed = |command: &[&str]| {
@@ -177,7 +237,13 @@ fn a_demo_run_can_be_shown_again() {
     assert_eq!(listed(&["runs", "export", "--jsonl", "--all"]), 1);
     assert!(listed(&["runs", "cost"]) > 5, "a line for each model");
     assert!(listed(&["runs", "insights"]) > 5, "a line for each model");
-    let refused = sandbox.call(["runs", "resume", "@", "--demo"]).run();
-    assert_eq!(refused.code, Some(2), "the models of the demo are gone: {}", refused.stderr);
+    let commands = printed_commands(&demo.stderr);
+    assert!(commands.iter().any(|command| command.contains(&"resume")), "{}", demo.stderr);
+    for command in commands {
+        let output = sandbox.call(&command).run();
+        assert_eq!(output.code, Some(0), "{command:?}: {}", output.stderr);
+    }
+    let fused = sandbox.call(["runs", "show", "@", "--demo", "--json"]).run().json();
+    assert_eq!(fused["seats_answered"], 5, "the seats that were lost have been asked again: {fused}");
     assert_eq!(sandbox.call(["runs", "list"]).run().text(), "", "they are not among the user's");
 }

@@ -13,6 +13,21 @@ pub fn name() -> &'static str {
     choose(PROGRAM, SHORT)
 }
 
+/// The first text, or the second if the command is about runs of the demo, which only a command with `--demo` finds.
+pub(crate) fn of_demo(own: &'static str, demo: &'static str) -> &'static str {
+    let mut arguments = std::env::args_os().skip(1);
+    let is_demo = match arguments.next() {
+        Some(command) if command == "runs" => arguments.any(|argument| argument == "--demo"),
+        command => command.is_some_and(|command| command == "demo"),
+    };
+    if is_demo { demo } else { own }
+}
+
+/// What a command about a run needs besides: ` --demo`, or nothing.
+pub(crate) fn demo_flag() -> &'static str {
+    of_demo("", " --demo")
+}
+
 /// The first text, or the second if the program was called by its short name.
 pub(crate) fn choose(full: &'static str, short: &'static str) -> &'static str {
     let first = std::env::args_os().next();

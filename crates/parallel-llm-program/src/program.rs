@@ -78,7 +78,7 @@ fn start(
         |error: std::io::Error| Failure::new(Code::Internal, format!("the runtime cannot start: {error}"));
     let here = std::env::current_dir().unwrap_or_default();
     let settings = if command.is_of_demo() {
-        Settings::of_demo(environment, &here)?
+        Settings::of_demo(environment, &here, &command.overrides())?
     } else {
         Settings::load(environment, &here, &command.overrides())?
     };
@@ -140,6 +140,7 @@ async fn dispatch(
             Some(address) => Box::pin(server::serve_http(wire, settings, &console, address, &serve)).await,
         },
         Command::Demo(demo) => {
+            demo.refuse_question()?;
             let (simulator, service) = staging::stage_demo(settings).await?;
             let done =
                 command::run_demo(&CommandContext { service: &service, console }, &demo, &simulator).await;
@@ -148,7 +149,13 @@ async fn dispatch(
         }
         Command::Reference(reference) => command::refer(&console, &reference),
         Command::Work(work) => {
-            let service = wire(settings);
+            // The models of a run of the demo are simulated anew for what continues it.
+            let (_simulator, service) = if work.continues_demo() {
+                let (simulator, service) = staging::stage_models(settings).await?;
+                (Some(simulator), service)
+            } else {
+                (None, wire(settings))
+            };
             let done = command::run(&CommandContext { service: &service, console }, work).await;
             // A stopped command has waited for its run already.
             let stopped = done.as_ref().is_ok_and(|code| exit::is_of_signal(*code));

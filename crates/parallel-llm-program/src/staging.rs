@@ -1,4 +1,4 @@
-//! The stage of the demo: a simulated provider, and an emptied data folder.
+//! The stage of the demo: a simulated provider, and a data folder of its own, which each demo empties.
 
 use std::path::Path;
 
@@ -15,6 +15,11 @@ use secrecy::SecretString;
 /// folder.
 pub(crate) async fn stage_demo(settings: &Settings) -> Result<(Simulator, Services), Failure> {
     empty(&settings.data_dir)?;
+    stage_models(settings).await
+}
+
+/// The program against a simulated provider that it starts itself, with the runs of the last demo.
+pub(crate) async fn stage_models(settings: &Settings) -> Result<(Simulator, Services), Failure> {
     let simulator = Simulator::start(SimulatorConfig::demo()).await.map_err(|error| {
         Failure::new(Code::OutputUnwritable, format!("the demo cannot use a local port: {error}"))
     })?;

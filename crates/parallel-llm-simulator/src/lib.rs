@@ -116,7 +116,7 @@ mod timing;
 mod tls;
 mod whole;
 
-pub use answer::DEMO_QUESTION;
+pub use answer::{DEMO_QUESTION, DEMO_VOTE_QUESTION};
 pub use config::{HttpVersions, SimulatorConfig};
 pub use control::ScriptRequest;
 pub use fault::{Fault, UnknownFault};

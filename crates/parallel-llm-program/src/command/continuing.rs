@@ -13,6 +13,14 @@ use parallel_llm_settings::signals::Signals;
 /// The help for a run's name, shared by all commands.
 const RUN_HELP: &str = "The run's id or a prefix of it; `@` is the newest, `@~1` the one before";
 
+/// Whose run it is.
+#[derive(Debug, clap::Args)]
+pub struct Whose {
+    /// A run of the demo, whose models are simulated
+    #[arg(long)]
+    pub demo: bool,
+}
+
 /// How what comes of it is shown.
 #[derive(Debug, clap::Args)]
 pub struct Shown {
@@ -59,6 +67,8 @@ pub struct Means {
 pub struct Wait {
     #[arg(help = RUN_HELP)]
     pub run: String,
+    #[command(flatten)]
+    pub whose: Whose,
     /// The run report as one JSON object
     #[arg(long)]
     pub json: bool,
@@ -78,6 +88,8 @@ pub struct Resume {
     pub checking: Checking,
     #[command(flatten)]
     pub shown: Shown,
+    #[command(flatten)]
+    pub whose: Whose,
 }
 
 /// `runs add`.
@@ -94,6 +106,8 @@ pub struct Add {
     pub checking: Checking,
     #[command(flatten)]
     pub shown: Shown,
+    #[command(flatten)]
+    pub whose: Whose,
 }
 
 /// `runs synthesize`.
@@ -107,6 +121,8 @@ pub struct Synthesize {
     pub checking: Checking,
     #[command(flatten)]
     pub shown: Shown,
+    #[command(flatten)]
+    pub whose: Whose,
 }
 
 /// `runs replay`.
@@ -123,6 +139,8 @@ pub struct Replay {
     pub checking: Checking,
     #[command(flatten)]
     pub shown: Shown,
+    #[command(flatten)]
+    pub whose: Whose,
 }
 
 /// Watches a run to its answer. Leaving does not end the run.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_simulator::Simulator;
+use parallel_llm_simulator::{DEMO_QUESTION, Simulator};
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
@@ -28,11 +28,10 @@ const CHILD_MAX: Duration = Duration::from_secs(60);
 /// Starts the run in a child process, kills it, and resumes the run.
 pub(super) async fn resume_after_kill(
     context: &CommandContext<'_>,
-    question: &str,
     simulator: &Simulator,
 ) -> Result<RunHandle, Failure> {
     let console = &context.console;
-    let mut child = start(context, question, simulator)?;
+    let mut child = start(context, simulator)?;
     let stuck = || Failure::new(Code::Internal, "the child process did not get as far as it should");
     let limit = Instant::now() + CHILD_MAX;
     while saved_answers(context).await < ANSWERS_BEFORE {
@@ -78,7 +77,7 @@ async fn saved_answers(context: &CommandContext<'_>) -> usize {
     }
 }
 
-fn start(context: &CommandContext<'_>, question: &str, simulator: &Simulator) -> Result<Child, Failure> {
+fn start(context: &CommandContext<'_>, simulator: &Simulator) -> Result<Child, Failure> {
     let failed =
         |error: std::io::Error| Failure::new(Code::Internal, format!("the child cannot start: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
@@ -86,7 +85,7 @@ fn start(context: &CommandContext<'_>, question: &str, simulator: &Simulator) ->
     let home = &context.service.settings.data_dir;
     private_files::folder_builder().recursive(true).create(home).map_err(failed)?;
     Command::new(program)
-        .args(["ask", "--", question])
+        .args(["ask", "--", DEMO_QUESTION])
         .current_dir(home)
         .env_clear()
         .envs(settings::system_root())

@@ -153,6 +153,13 @@ pub fn help() -> String {
     help::page()
 }
 
+impl Work {
+    /// Whether the command continues a run of the demo, so that it needs the demo's models.
+    pub const fn continues_demo(&self) -> bool {
+        matches!(self, Self::Runs { command } if command.is_of_demo() && command.calls_models())
+    }
+}
+
 impl Command {
     /// What the flags set of the settings, by their names.
     pub fn overrides(&self) -> Vec<(&'static str, String)> {

@@ -9,6 +9,7 @@ use parallel_llm_engine::{Code, Failure};
 use parallel_llm_service::report::event_line::EventLine;
 
 use super::CommandContext;
+use crate::called;
 use crate::terminal::console::Console;
 use crate::terminal::live::{self, Left};
 use crate::terminal::missing::and;
@@ -153,8 +154,8 @@ async fn show(console: &Console, handle: &RunHandle, progress: ProgressStyle) ->
 /// Leaves a run in progress; a second signal leaves at once.
 async fn leave(context: &CommandContext<'_>, handle: &RunHandle, leaving: Leaving, signals: &mut Signals) {
     if leaving == Leaving::Watch || !handle.is_here() {
-        let id = handle.id();
-        return context.console.insist(&format!("run {id} goes on; look again with `runs wait {id}`"));
+        let (id, demo) = (handle.id(), called::demo_flag());
+        return context.console.insist(&format!("run {id} goes on; look again with `runs wait {id}{demo}`"));
     }
     context
         .console

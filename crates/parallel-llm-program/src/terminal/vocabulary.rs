@@ -15,14 +15,14 @@ pub fn describe(steps: &[Next]) -> String {
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a vocabulary: other doors lack names")]
 fn operation(operation: Operation) -> Option<&'static str> {
     Some(match operation {
-        Operation::ShowRun => "`runs show`",
-        Operation::WaitForRun => "`runs wait`",
-        Operation::Resume => "`runs resume`",
-        Operation::Resend => "`runs resume --resend`",
-        Operation::AddModels => "`runs add`",
-        Operation::Synthesize => "`runs synthesize`",
-        Operation::Replay => "`runs replay`",
-        Operation::FindRun => "`runs list`",
+        Operation::ShowRun => called::of_demo("`runs show`", "`runs show @ --demo`"),
+        Operation::WaitForRun => called::of_demo("`runs wait`", "`runs wait @ --demo`"),
+        Operation::Resume => called::of_demo("`runs resume`", "`runs resume @ --demo`"),
+        Operation::Resend => called::of_demo("`runs resume --resend`", "`runs resume @ --resend --demo`"),
+        Operation::AddModels => called::of_demo("`runs add`", "`runs add @ --demo`"),
+        Operation::Synthesize => called::of_demo("`runs synthesize`", "`runs synthesize @ --demo`"),
+        Operation::Replay => called::of_demo("`runs replay`", "`runs replay @ --demo`"),
+        Operation::FindRun => called::of_demo("`runs list`", "`runs list --demo`"),
         Operation::AskAnew => "`--fresh`",
         Operation::KeepTexts => "`--store full`",
         Operation::KeepFacts => "`--store metadata`",
@@ -40,7 +40,7 @@ fn operation(operation: Operation) -> Option<&'static str> {
         Operation::WidenToken => "`keys create NAME --scope ...`",
         Operation::ShowSettings => "`config show`",
         Operation::ListCodes => "`explain`",
-        Operation::ExportReport => "`runs export --jsonl`",
+        Operation::ExportReport => called::of_demo("`runs export --jsonl`", "`runs export @ --jsonl --demo`"),
         Operation::ListProviderModels => "`models --provider`",
     })
 }

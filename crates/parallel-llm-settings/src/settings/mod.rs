@@ -276,7 +276,11 @@ impl Settings {
 
     /// The settings of the demo: the defaults, with a home folder inside the data folder. Of the user's settings it
     /// reads only the location of the data folder from the environment.
-    pub fn of_demo(environment: &Environment, current_dir: &Path) -> Result<Self, Failure> {
+    pub fn of_demo(
+        environment: &Environment,
+        current_dir: &Path,
+        overrides: &[(&'static str, String)],
+    ) -> Result<Self, Failure> {
         let mut layer = Layer::defaults();
         if let Some(entry) = environment.entry(Setting::DataDir)? {
             layer.set(Setting::DataDir, entry);
@@ -284,7 +288,7 @@ impl Settings {
         make_absolute(&mut layer, environment, current_dir);
         let folder = Self::demo_folder(&layer.path(Setting::DataDir).ok_or_else(no_home_folder)?);
         let own = Environment::with_folders(Folders::of_home(&folder));
-        Self::load(&own.with(&Setting::DataDir.variable(), &folder), &folder, &[])
+        Self::load(&own.with(&Setting::DataDir.variable(), &folder), &folder, overrides)
     }
 
     /// The folder of the demo's runs in a data folder.

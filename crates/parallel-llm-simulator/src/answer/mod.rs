@@ -1,6 +1,6 @@
 //! Writes the text of an answer: plausible, different for each model, the same for the same seed.
 //!
-//! `demo` holds handwritten answers, `general` builds answers from the words of the question, and `synthesis` fuses the
+//! `demo` holds handwritten answers and what is made of them, `general` builds answers from the words of the question, and `synthesis` fuses the
 //! candidates of a prompt.
 
 mod demo;
@@ -9,7 +9,7 @@ mod marks;
 mod synthesis;
 mod words;
 
-pub use demo::QUESTION as DEMO_QUESTION;
+pub use demo::{QUESTION as DEMO_QUESTION, VOTE_QUESTION as DEMO_VOTE_QUESTION};
 
 use crate::catalogue::Model;
 

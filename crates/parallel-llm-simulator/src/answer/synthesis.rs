@@ -1,9 +1,11 @@
 //! Fuses candidates: keeps the one that agrees most, adds unique sentences, reports contradictions.
 //!
-//! It compares words only, so it can be fooled; it never quotes a candidate that gives instructions.
+//! It compares words only, so it can be fooled, and says no more than that; it never quotes a candidate that gives
+//! instructions. What is made of the demo's own answers is handwritten.
 
 use crate::json::Object;
 
+use super::demo::FullAnswers;
 use super::marks::{Candidate, Marks, ReplyFormat};
 use super::words::{WordSet, is_negated, sentences};
 
@@ -66,21 +68,34 @@ pub(crate) fn write(marks: &Marks) -> String {
         ReplyFormat::Extraction => return json(extraction(&candidates)),
         ReplyFormat::Fusion | ReplyFormat::Analysis | ReplyFormat::Answer => {}
     }
-    let additions = additions(&candidates, base, &WordSet::of(&marks.question));
-    let analysis = analysis(&candidates, base, &additions);
-    if marks.format == ReplyFormat::Analysis {
-        return json(analysis);
+    let (text, analysis) = match FullAnswers::of(marks) {
+        Some(answers) => (answers.text(), answers.analysis()),
+        None => compared(&candidates, base, &WordSet::of(&marks.question)),
+    };
+    match marks.format {
+        ReplyFormat::Analysis => json(analysis),
+        ReplyFormat::Answer => text,
+        _ => {
+            let (nonce, analysis) = (&marks.nonce, json(analysis));
+            format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{text}\n<<end answer {nonce}>>\n")
+        }
     }
-    let mut answer = base.text.to_owned();
-    if !additions.is_empty() {
-        let added: Vec<&str> = additions.iter().map(|(_, sentence)| sentence.text).collect();
-        answer = format!("{answer}\n\n{}", added.join(" "));
-    }
-    if marks.format == ReplyFormat::Answer {
-        return answer;
-    }
-    let (nonce, analysis) = (&marks.nonce, json(analysis));
-    format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{answer}\n<<end answer {nonce}>>\n")
+}
+
+/// The fused text and the analysis, by words alone.
+fn compared(
+    candidates: &[ParsedCandidate<'_>],
+    base: &ParsedCandidate<'_>,
+    question: &WordSet,
+) -> (String, Object) {
+    let additions = additions(candidates, base, question);
+    let analysis = analysis(candidates, base, &additions);
+    let added: Vec<&str> = additions.iter().map(|(_, sentence)| sentence.text).collect();
+    let text = match added.as_slice() {
+        [] => base.text.to_owned(),
+        added => format!("{}\n\n{}", base.text, added.join(" ")),
+    };
+    (text, analysis)
 }
 
 fn json(object: Object) -> String {
@@ -260,8 +275,8 @@ fn labels<'a>(
 fn claim(sentence: &Sentence<'_>, supported_by: &[&str], candidates: &[ParsedCandidate<'_>]) -> Object {
     let contradicted_by = labels(candidates, |candidate| candidate.denies(sentence));
     let reason = match (supported_by.len(), contradicted_by.len()) {
-        (1, 0) => "Only one answer has it, and nothing speaks against it.",
-        (_, 0) => "Several answers say it, and none denies it.",
+        (1, 0) => "Only one answer says it in these words.",
+        (_, 0) => "Several answers say it in much the same words.",
         _ => "It is disputed, and the safer reading is kept.",
     };
     Object::new()

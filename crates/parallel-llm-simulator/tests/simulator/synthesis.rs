@@ -126,10 +126,17 @@ async fn the_demo_shows_agreement_and_contradiction() {
         "One trap is easy to miss: payment providers forget idempotency keys, often after 24 hours, so a nightly job \
          that retries the next night with the same key can charge the customer twice after all. Every morning, compare \
          your charges table with the provider's settlement report in both directions, and refund the duplicates it \
-         shows."
+         shows. Cap the retries at three, and put the rest in front of a human in the morning."
     );
-    assert!(answer.starts_with(answers[2]), "{answer}");
-    assert_eq!(analysis["claims"].as_array().unwrap().last().unwrap()["supported_by"], json!(["A"]));
+    assert!(answer.starts_with(&answers[2][..400]), "{answer}");
+    let sides: Vec<(&Value, &Value)> = analysis["claims"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|claim| (&claim["supported_by"], &claim["contradicted_by"]))
+        .collect();
+    assert_eq!(sides[0], (&json!(["A", "B", "C", "D", "E"]), &json!([])));
+    assert_eq!(sides[3], (&json!(["A", "B", "C", "E"]), &json!(["D"])));
     let dissent = analysis["dissent"].to_string();
     assert!(dissent.contains("You do not need your own charges table"), "{analysis:#}");
     assert!(!answer.to_lowercase().contains("candidate"), "{answer}");

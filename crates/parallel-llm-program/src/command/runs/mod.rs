@@ -93,14 +93,19 @@ impl RunsCommand {
             Self::Cost(cost) => cost.demo,
             Self::Insights(insights) => insights.demo,
             Self::Export(export) => export.demo,
-            // The others change runs or ask models; the simulated ones end with the demo.
-            Self::Wait(_)
-            | Self::Resume(_)
-            | Self::Add(_)
-            | Self::Synthesize(_)
-            | Self::Replay(_)
-            | Self::Purge(_) => false,
+            Self::Wait(wait) => wait.whose.demo,
+            Self::Resume(resume) => resume.whose.demo,
+            Self::Add(add) => add.whose.demo,
+            Self::Synthesize(synthesize) => synthesize.whose.demo,
+            Self::Replay(replay) => replay.whose.demo,
+            // A new demo removes the runs of the one before.
+            Self::Purge(_) => false,
         }
+    }
+
+    /// Whether the command may call models.
+    pub const fn calls_models(&self) -> bool {
+        matches!(self, Self::Resume(_) | Self::Add(_) | Self::Synthesize(_) | Self::Replay(_))
     }
 
     /// Whether errors are printed as JSON.
