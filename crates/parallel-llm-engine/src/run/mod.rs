@@ -3,7 +3,6 @@
 //! The live view, the history, the report and resuming all use this fold, so they cannot disagree.
 
 pub mod analysis;
-pub mod backing;
 pub mod calibration;
 mod cost;
 pub mod event;

@@ -1,7 +1,8 @@
-//! The novelty of a fused text: the passages that share no wording with any answer or with the question.
+//! The new wording of a fused text: the passages that share no phrase with any answer or with the question.
 //!
-//! Only wording is compared: a known thought in other words counts as new, a denial in known words does not. There is no
-//! result if a text is missing or the texts are too long to compare.
+//! Only wording is compared: a known thought in other words counts as new, a denial in known words does not. So it says
+//! nothing of which answer stands behind a passage; what a model that read the answers says of that is in
+//! [`super::analysis`]. There is no result if a text is missing or the texts are too long to compare.
 
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::{StepKey, StepRole};
@@ -12,13 +13,13 @@ use crate::text::shingles::{Shingles, all_phrases};
 use crate::text::short_answer::{Form, Value};
 
 /// The most bytes of texts that are compared, as for edit ratios.
-pub(super) const COMPARED_BYTES_MAX: usize = 200_000;
+const COMPARED_BYTES_MAX: usize = 200_000;
 /// The most passages that are reported; all are counted.
 const PASSAGES_MAX: usize = 20;
 /// The longest reported passage in characters; longer ones are cut.
 const PASSAGE_CHARS_MAX: usize = 300;
 
-/// The new part of a fused text.
+/// The new wording of a fused text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Novelty {
     /// The share, 0 to 1, of its sentences and list items without a phrase of three words from an answer or the question,
@@ -49,7 +50,7 @@ pub fn of(run: &Run) -> Option<Novelty> {
 }
 
 /// The text of a view, if it is stored.
-pub(super) fn text_of(view: &SeatView) -> Option<&str> {
+fn text_of(view: &SeatView) -> Option<&str> {
     Some(&*view.answer.as_ref()?.text).filter(|text| !text.is_empty())
 }
 
@@ -83,7 +84,7 @@ fn new_value(text: &str, question: &str, answers: &[&str]) -> Option<String> {
 }
 
 /// The sentences and list items of a text, without the blanks around them.
-pub(super) fn passages(text: &str) -> impl Iterator<Item = &str> {
+fn passages(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(sentences).map(str::trim).filter(|passage| !passage.is_empty())
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::report::{Agreed, Objection, Report, Sides, TextRoom};
 
-use super::name;
+use super::{NAME_CHARS, name};
 
 /// The longest excerpt of an analysis, in characters.
 const TEXT_CHARS: usize = 160;
@@ -26,8 +26,16 @@ const CLAIMS_MAX: usize = 12;
 const REMARKS_MAX: usize = 4;
 
 /// The members of the analysis in the report's JSON.
-const ANALYSIS: [&str; 7] =
-    ["claims", "consensus", "contradictions", "unique_points", "dissent", "discarded", "blind_spots"];
+const ANALYSIS: [&str; 8] = [
+    "read_by",
+    "claims",
+    "consensus",
+    "contradictions",
+    "unique_points",
+    "dissent",
+    "discarded",
+    "blind_spots",
+];
 
 /// Who agrees and who objects.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -84,11 +92,12 @@ impl AgreementReply {
 fn summary(report: &Report, sides: &Sides<'_>, objections_left_out: usize) -> Vec<String> {
     let mut parts: Vec<String> = counted(sides).into_iter().collect();
     if let Some(analysis) = &sides.agreement.analysis {
-        match analysis.contradictions.len() {
-            0 => {}
-            1 => parts.push("1 contradiction".to_owned()),
-            count => parts.push(format!("{count} contradictions")),
-        }
+        let found = match analysis.contradictions.len() {
+            0 => String::new(),
+            1 => "1 contradiction, ".to_owned(),
+            count => format!("{count} contradictions, "),
+        };
+        parts.push(format!("{found}as {} reads the answers", excerpt(&analysis.read_by, NAME_CHARS)));
     }
     if objections_left_out > 0 {
         parts.push(format!("{objections_left_out} more object"));
@@ -122,6 +131,7 @@ pub(super) fn shorten(report: &mut Report) {
         novel.passages.iter_mut().for_each(clip);
     }
     let Some(analysis) = &mut agreement.analysis else { return };
+    analysis.read_by = excerpt(&analysis.read_by, NAME_CHARS);
     analysis.claims.truncate(CLAIMS_MAX);
     for list in [&mut analysis.consensus, &mut analysis.contradictions, &mut analysis.unique_points] {
         list.retain(|index| *index < CLAIMS_MAX);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
-use parallel_llm_engine::prompt::reply::{Analysis, Remark};
+use parallel_llm_engine::prompt::reply::Remark;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::run::analysis::{self, ClaimStatus};
 use parallel_llm_engine::run::calibration::{ASKED_MIN, Band, Confidence, Row, Table, Why};
@@ -40,8 +40,7 @@ pub struct AgreementReport {
     /// not kept.
     #[serde(flatten)]
     pub analysis: Option<AnalysisReport>,
-    /// The part of a fused text that is in no answer; left out if nothing was fused, or if texts are not kept or too
-    /// long to compare.
+    /// The new wording of a fused text; left out if nothing was fused, or if texts are not kept or too long to compare.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub novel: Option<NovelReport>,
 }
@@ -70,6 +69,8 @@ pub struct EffectiveVotes {
 /// The analysis by the model that read all answers. It is that model's opinion; only the seats it names are checked.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AnalysisReport {
+    /// The model whose opinion this is.
+    pub read_by: String,
     /// The claims of the answers. The lists below name claims by index, counted from 0.
     pub claims: Vec<ClaimReport>,
     /// Claims that all answers support and none contradicts.
@@ -110,7 +111,8 @@ pub struct RemarkReport {
     pub text: String,
 }
 
-/// The part of a fused text that is neither in an answer of any layer nor in the question, by wording alone.
+/// The sentences of a fused text whose wording is neither in an answer of any layer nor in the question. A known thought in
+/// other words counts as new.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NovelReport {
     /// The share of its sentences and list items that share no three consecutive words with them: 0 none, 1 all.
@@ -168,7 +170,7 @@ impl AgreementReport {
             share: counted.map(|agreement| rounded(agreement.equal as f64 / agreement.of as f64)),
             entropy_bits: counted.map(entropy_bits),
             effective_votes: EffectiveVotes::of(run, outcome, clusters.first()),
-            analysis: analysis::of(run).map(|analysis| AnalysisReport::of(&analysis, outcome)),
+            analysis: AnalysisReport::of(run, outcome),
             novel: novelty::of(run).map(NovelReport::of),
         })
     }
@@ -190,7 +192,8 @@ impl EffectiveVotes {
 }
 
 impl AnalysisReport {
-    fn of(analysis: &Analysis, outcome: &Outcome) -> Self {
+    fn of(run: &Run, outcome: &Outcome) -> Option<Self> {
+        let (analysis, reading) = (analysis::of(run)?, outcome.reading.as_ref()?);
         let claims = analysis.claims.iter().map(|claim| ClaimReport {
             text: claim.text.clone(),
             supported_by: seats(&claim.supported_by),
@@ -199,23 +202,23 @@ impl AnalysisReport {
             reason: claim.reason.clone(),
         });
         // A model that did not see an answer cannot say that it agrees.
-        let answers =
-            outcome.reading.as_ref().map_or(outcome.considered.len(), |reading| reading.shown.len());
+        let answers = reading.shown.len();
         let statuses: Vec<ClaimStatus> =
             analysis.claims.iter().map(|claim| ClaimStatus::of(claim, answers)).collect();
         let claims_of = |wanted: ClaimStatus| {
             let numbered = statuses.iter().enumerate().filter(|(_, status)| **status == wanted);
             numbered.map(|(index, _)| index).collect()
         };
-        Self {
+        Some(Self {
+            read_by: run.view(reading.by)?.model.to_string(),
             claims: claims.collect(),
             consensus: claims_of(ClaimStatus::Consensus),
             contradictions: claims_of(ClaimStatus::Contradiction),
             unique_points: claims_of(ClaimStatus::Unique),
             dissent: analysis.dissent.iter().map(RemarkReport::of).collect(),
             discarded: analysis.discarded.iter().map(RemarkReport::of).collect(),
-            blind_spots: analysis.blind_spots.clone(),
-        }
+            blind_spots: analysis.blind_spots,
+        })
     }
 
     /// The claims that one of the lists names.

@@ -103,8 +103,6 @@ pub struct WorthReport {
     pub base_seat: u8,
     /// The share of the final text that differs from the base: 0 the same, 1 nothing in common.
     pub edit_ratio: Option<f64>,
-    /// The other seats whose answers share wording with the final text that the base lacks.
-    pub drawn_from: Vec<u8>,
     /// The cost of fusing beyond the panel, in USD.
     pub extra_cost_usd: Option<f64>,
     /// The time that fusing took beyond the panel, in milliseconds.
@@ -116,7 +114,6 @@ impl WorthReport {
         outcome.worth.as_ref().map(|worth| Self {
             base_seat: worth.base_seat.0,
             edit_ratio: worth.edit_ratio,
-            drawn_from: worth.drawn_from.iter().map(|seat| seat.0).collect(),
             extra_cost_usd: worth.extra_cost.map(PicoUsd::as_usd),
             extra_ms: worth.extra_ms,
         })

@@ -96,9 +96,9 @@ fn of(shown: Shown<'_>, sides: &Sides<'_>) -> Agreement {
     let votes = effective_votes.as_ref().map(|votes| {
         format!("Models err together: these answers are worth about {:.1} independent votes.", votes.panel)
     });
-    let opinion = analysis
-        .as_ref()
-        .map(|_| "Claims are listed by the model that read all answers; they are its opinion.");
+    let opinion = analysis.as_ref().map(|analysis| {
+        format!("What the answers claim is the opinion of {}, which read them.", seen(&analysis.read_by))
+    });
     Agreement {
         is_empty: false,
         summary: summary(sides),
@@ -107,7 +107,7 @@ fn of(shown: Shown<'_>, sides: &Sides<'_>) -> Agreement {
         contradictions: contradictions.map(claim).collect(),
         lists: analysis.as_ref().map(|analysis| lists(shown, analysis)).unwrap_or_default(),
         seats: (1..=shown.run.seats.len() as u8).map(|number| SeatMark::of(shown.run, number)).collect(),
-        notes: [unread, votes, opinion.map(str::to_owned)].into_iter().flatten().collect(),
+        notes: [unread, votes, opinion].into_iter().flatten().collect(),
     }
 }
 

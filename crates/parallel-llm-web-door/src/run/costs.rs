@@ -114,12 +114,8 @@ pub(super) fn worth(shown: Shown<'_>) -> String {
         Some(ratio) => format!("Fusing changed {:.0} % of the answer of {base}.", ratio * 100.0),
         None => format!("The text started from the answer of {base}; how much it differs is not known."),
     };
-    let drawn: Vec<String> = worth.drawn_from.iter().map(ToString::to_string).collect();
-    let drawn =
-        if drawn.is_empty() { "no other seat".to_owned() } else { format!("seat {}", drawn.join(", ")) };
     let cost = worth.extra_cost_usd.and_then(PicoUsd::from_f64);
     let facts = vec![
-        Fact { name: "Wording also from", value: drawn },
         Fact {
             name: "Fusing cost",
             value: cost.map_or_else(|| "unknown".to_owned(), |cost| cost.to_string()),

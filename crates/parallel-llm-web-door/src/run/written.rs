@@ -142,13 +142,13 @@ impl Written {
         let (text, is_cut) = markdown::bounded(text);
         let mut blocks = markdown::blocks(text, self.heading).into_iter();
         let finished = blocks.by_ref().take(self.finished);
-        let chain = finished.fold(Chain::default(), |chain, block| chain.with(&block.html));
+        let chain = finished.fold(Chain::default(), |chain, block| chain.with(&block));
         if is_cut || self.bytes == 0 || chain != self.chain {
             return None;
         }
         self.bytes = text.len();
         self.place.at = text.len();
-        let open: Vec<OpenBlock> = blocks.map(|block| OpenBlock::of(block.html)).collect();
+        let open: Vec<OpenBlock> = blocks.map(OpenBlock::of).collect();
         let finished = open.len();
         Some(TextPiece { is_whole: true, ..self.replace(open, finished) })
     }
@@ -254,7 +254,7 @@ mod tests {
     }
 
     fn whole(text: &str) -> Vec<String> {
-        markdown::blocks(text, 3).into_iter().map(|block| block.html).collect()
+        markdown::blocks(text, 3)
     }
 
     #[test]
