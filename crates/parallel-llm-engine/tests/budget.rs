@@ -78,7 +78,7 @@ async fn an_unknown_cost_counts_as_the_worst_case() {
     838 closed $0.0010
     complete decided at 838, closed at 838
       verbatim by ada from 1: `The moon.`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 2 requests 838 ms, $0.0010
     ");
 }
@@ -93,14 +93,14 @@ async fn an_unreported_cost_is_computed_from_usage_or_unknown() {
     insta::assert_snapshot!(scenario([("ada", counted)]).run().await.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `The moon.`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 1 request 10 ms, ~$0.0010
     ");
     let silent = after(10).text("The moon.").end_with(|end| end.cost = None);
     insta::assert_snapshot!(scenario([("ada", silent)]).run().await.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `The moon.`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 1 request 10 ms, ~?
     ");
 }

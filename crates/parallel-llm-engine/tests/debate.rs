@@ -281,8 +281,9 @@ async fn an_open_question_gets_the_closest_answer_and_no_count() {
     let result = result.asks("Why is the sea loud?", "debate").run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
-      selected by bob from 2: `Waves and salt.`
-      because answers to an open question cannot be counted; this is the one closest to the others, after 1 round
+      verbatim by bob from 2: `Waves and salt.`
+      because answers to an open question cannot be counted; this is the answer closest to the others, word for word, after 1 round
+      ! no_majority: the vote decides nothing: answers to an open question cannot be counted (have the answers fused)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010

@@ -475,7 +475,7 @@ async fn a_resumed_run_with_a_finished_draft_waits_for_no_seat() {
       because the synthesizer wrote it from the answers without naming the one it started from, and began when 2 of 3 had answered
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
-      3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
       step 1 fuser answered, 1 request 200 ms, $0.0010 drafting
     ");
 }

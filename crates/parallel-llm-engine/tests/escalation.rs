@@ -108,10 +108,11 @@ async fn a_resumed_run_holds_back_the_same_seats() {
     let result = scenario().after(&whole.commits[..2]).run().await;
     insta::assert_snapshot!(result.end(), @"
     partial decided at 20, closed at 20
-      selected by ada from 1: `8`
-      because no two answers agree; this is the one closest to the others
+      verbatim by ada from 1: `8`
+      because no two answers agree; this is the answer closest to the others, word for word
+      ! no_majority: the vote decides nothing: no two answers agree (have the answers fused)
       1 ada answered, 1 request 10 ms, $0.0010
-      2 bob unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      2 bob unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
       3 cyd answered, 1 request 10 ms, $0.0010
     ");
 }

@@ -123,9 +123,9 @@ async fn a_run_whose_process_died_is_shown_as_interrupted() {
     run.interrupt();
     insta::assert_snapshot!(transcript::view(&run), @"
     interrupted undecided
-      1 ada unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      1 ada unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
       2 bob waiting, 1 request, $0.00: upstream: scripted upstream
-      3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
-      4 dan unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
+      4 dan unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
     ");
 }

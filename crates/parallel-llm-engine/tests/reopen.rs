@@ -206,7 +206,7 @@ async fn an_unknown_seat_is_asked_again_only_if_named() {
       because the synthesizer started from one answer and patched it from the others
       edited 0.75 for $0.0010 in 20 ms
       1 ada answered, 1 request 10 ms, $0.0010
-      2 bob unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      2 bob unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
       3 cyd answered, 2 requests 30 ms, ~$0.0010
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
@@ -291,7 +291,7 @@ async fn the_cost_of_a_lost_request_is_looked_up() {
       because the synthesizer started from one answer and patched it from the others
       edited 0.75 for $0.0010 in 20 ms
       1 ada answered, 1 request 10 ms, $0.0010
-      2 bob unknown, 1 request, $0.0010: interrupted: the process that did the run ended before this was known
+      2 bob unknown, 1 request, $0.0010: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
       3 cyd answered, 2 requests 30 ms, ~$0.0010
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
@@ -330,7 +330,7 @@ async fn a_retry_does_not_inherit_the_generation_id() {
       verbatim by ada from 1: `The moon pulls.`
       because only one answer came, so there was nothing to fuse
       1 ada answered, 1 request 10 ms, $0.0010
-      2 bob unknown, 2 requests, ~$0.0010: interrupted: the process that did the run ended before this was known
+      2 bob unknown, 2 requests, ~$0.0010: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
     ");
 }
 
@@ -580,7 +580,7 @@ async fn a_decided_run_that_never_closed_can_be_continued() {
       because the synthesizer wrote it from the answers without naming the one it started from
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
-      3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
       s1 fuser answered, 1 request 20 ms, $0.0010
       s2 other answered, 1 request 5 ms, $0.0010
 

@@ -71,7 +71,7 @@ async fn paid_answers_are_used() {
       1 ada answered, 1 request 30 ms, $0.0010
       2 bob answered, 2 requests 684 ms, $0.0010
       3 cyd answered, 1 request 40 ms, $0.0010
-      4 dan unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      4 dan unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
     let started = &first.commits[..1];
@@ -82,11 +82,11 @@ async fn paid_answers_are_used() {
     0 closed $0.00
     failed decided at 0, closed at 0
       none
-      because interrupted: no model answered (ada, bob, cyd, dan: the process that did the run ended before this was known)
-      1 ada unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
-      2 bob unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
-      3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
-      4 dan unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
+      because interrupted: no model answered (ada, bob, cyd, dan: the process that did the run ended before this was known) (ask again what may have been paid already)
+      1 ada unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
+      2 bob unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
+      3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
+      4 dan unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
     ");
 }
 

@@ -49,7 +49,7 @@ async fn a_seat_is_retried_until_it_answers() {
     1542 closed $0.0010
     complete decided at 1542, closed at 1542
       verbatim by ada from 1: `The moon.`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 3 requests 1542 ms, $0.0010
     ");
     let result = scenario([("ada", upstream()), ("ada", fails(10, failure(Code::Auth)))]);
@@ -151,7 +151,7 @@ async fn an_empty_answer_is_retried_once() {
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 838, closed at 838
       verbatim by ada from 1: `The moon.`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 2 requests 838 ms, $0.0020
     ");
 }
@@ -234,7 +234,7 @@ async fn a_request_is_resent_without_the_rejected_field() {
     1367 closed $0.0010
     complete decided at 1367, closed at 1367
       verbatim by ada from 1: `The moon.`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 5 requests 1367 ms, $0.0010
     ");
     let without: Vec<_> = result.asked.iter().map(|asked| asked.call.without.join("+")).collect();
@@ -314,12 +314,12 @@ async fn partial_text_is_kept_and_not_retried() {
     15 closed $0.00
     partial decided at 15, closed at 15
       verbatim by ada from 1: `mmmmmmmmmmmm…` (200)
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada cut, 1 request 15 ms, ~?: connection: scripted connection
     ");
     let wide: &'static str = "潮".repeat(200).leak();
     let result = one_seat(after(10).text(wide).fail(failure(Code::Upstream))).await;
-    assert_eq!(result.run.answered(), 0);
+    assert_eq!(result.run.answered(), 1);
     assert_eq!(result.run.outcome.and_then(|outcome| outcome.text).as_deref(), Some(wide));
     // The stream ends without a final part.
     let result = scenario([("ada", after(10).text("The moon")), ("bob", after(10).accepted("gen-7"))]);
@@ -337,13 +337,13 @@ async fn status_comes_from_the_protocol_never_from_the_text() {
     insta::assert_snapshot!(one_seat(says(10, "Error: 429 rate limited, try again")).await.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `Error: 429 rate limited, try again`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 1 request 10 ms, $0.0010
     ");
     insta::assert_snapshot!(one_seat(after(10).text("The moon pulls").end_as(Finish::Length)).await.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `The moon pulls`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 1 request 10 ms, $0.0010
     ");
 }

@@ -91,7 +91,7 @@ async fn the_only_answer_is_not_fused() {
     20 closed $0.0010
     complete decided at 20, closed at 20
       verbatim by ada from 1: `The moon.`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 1 request 20 ms, $0.0010
     ");
     let survivor = scenario([

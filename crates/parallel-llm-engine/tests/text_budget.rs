@@ -94,7 +94,7 @@ async fn the_first_run_is_read_on_and_the_others_wait_without_loss() {
     insta::assert_snapshot!(first, @"
     complete decided at 180, closed at 180
       verbatim by ada from 1: `1234567890`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 1 request 180 ms, $0.0010
     ");
     // Its texts arrived at 20 ms and at 100 ms, but had to wait.
@@ -128,7 +128,7 @@ async fn waiting_for_text_space_fires_no_call_timer_and_ends_with_the_run() {
     insta::assert_snapshot!(whole, @"
     complete decided at 3010, closed at 3010
       verbatim by bob from 1: `abcdefghijkl`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 bob answered, 1 request 3010 ms, $0.0010
     ");
     insta::assert_snapshot!(late, @"
@@ -186,7 +186,7 @@ async fn text_space_is_freed_when_a_run_has_no_more_readers() {
     insta::assert_snapshot!(third, @"
     complete decided at 100, closed at 100
       verbatim by cyd from 1: `b`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 cyd answered, 1 request 100 ms, $0.0010
     ");
 }

@@ -48,7 +48,7 @@ async fn the_first_text_timer_ends_a_silent_call() {
     300 closed $0.0010
     complete decided at 300, closed at 300
       verbatim by ada from 1: `The moon.`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 1 request 300 ms, $0.0010
     ");
 }
@@ -84,7 +84,7 @@ async fn a_silently_reasoning_model_gets_the_first_text_timeout() {
     210 closed $0.0010
     complete decided at 210, closed at 210
       verbatim by ada from 1: `The moon.`
-      because only one answer came, so there was nothing to fuse
+      because one model was asked, so there was nothing to fuse
       1 ada answered, 1 request 210 ms, $0.0010
     ");
 }

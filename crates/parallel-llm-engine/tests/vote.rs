@@ -54,8 +54,8 @@ async fn a_tie_goes_to_the_strongest_seat_or_else_the_first() {
 async fn answers_that_cannot_be_counted_are_compared_by_words() {
     let open =
         panel(&["bananas grow upwards", "the moon pulls the sea", "the moon and the sun pull the sea"]);
-    insta::assert_snapshot!(result(open.asks("How do tides work?", "vote")).await, @"selected by bob from 2: `the moon pulls the sea`; because answers to an open question cannot be counted; this is the one closest to the others");
-    insta::assert_snapshot!(result(panel(&["6", "7", "8"])).await, @"selected by ada from 1: `6`; because no two answers agree; this is the one closest to the others");
+    insta::assert_snapshot!(result(open.asks("How do tides work?", "vote")).await, @"verbatim by bob from 2: `the moon pulls the sea`; because answers to an open question cannot be counted; this is the answer closest to the others, word for word");
+    insta::assert_snapshot!(result(panel(&["6", "7", "8"])).await, @"verbatim by ada from 1: `6`; because no two answers agree; this is the answer closest to the others, word for word");
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,9 +204,9 @@ async fn below_min_share_nothing_wins() {
     let none = |question: &str, strategy: &str| {
         result(panel(&["the moon", "the sun", "the wind"]).asks(question, strategy))
     };
-    insta::assert_snapshot!(none("How do tides work?", "vote@min_share=34").await, @"verbatim by ada from 1: `the moon`; because answers to an open question cannot be counted; `min_share` asks for 34 %; this is the answer closest to the others, word for word");
-    insta::assert_snapshot!(none("How do tides work?", "vote@min_share=33").await, @"selected by ada from 1: `the moon`; because answers to an open question cannot be counted; this is the one closest to the others");
-    insta::assert_snapshot!(none(HOW_MANY, "vote@min_share=100").await, @"verbatim by ada from 1: `the moon`; because the question has a short answer, and these could not be read; `min_share` asks for 100 %; this is the answer closest to the others, word for word");
+    insta::assert_snapshot!(none("How do tides work?", "vote@min_share=34").await, @"verbatim by ada from 1: `the moon`; because answers to an open question cannot be counted; this is the answer closest to the others, word for word");
+    insta::assert_snapshot!(none("How do tides work?", "vote@min_share=33").await, @"verbatim by ada from 1: `the moon`; because answers to an open question cannot be counted; this is the answer closest to the others, word for word");
+    insta::assert_snapshot!(none(HOW_MANY, "vote@min_share=100").await, @"verbatim by ada from 1: `the moon`; because the question has a short answer, and these could not be read; this is the answer closest to the others, word for word");
 }
 
 #[tokio::test(start_paused = true)]
@@ -255,9 +255,9 @@ async fn answers_are_counted_by_a_value_in_their_json() {
     insta::assert_snapshot!(result(json("/answer/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because 2 of 5 answers say `Paris`"#);
     let run = json("/answer/city").run().await;
     insta::assert_snapshot!(agreement_of(run.run.outcome.as_ref().expect("it is decided")), @"Paris: 2 4; Rome: 1; unread: 3 5");
-    insta::assert_snapshot!(result(json("/answer/town")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no answer has a value at `/answer/town`; this is the one closest to the others"#);
-    insta::assert_snapshot!(result(json("/sure")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the one closest to the others"#);
-    insta::assert_snapshot!(result(json("/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the one closest to the others"#);
+    insta::assert_snapshot!(result(json("/answer/town")).await, @r#"verbatim by bob from 2: `{"answer": {"city": " Paris "}}`; because no answer has a value at `/answer/town`; this is the answer closest to the others, word for word"#);
+    insta::assert_snapshot!(result(json("/sure")).await, @r#"verbatim by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the answer closest to the others, word for word"#);
+    insta::assert_snapshot!(result(json("/city")).await, @r#"verbatim by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the answer closest to the others, word for word"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -276,7 +276,7 @@ async fn values_given_once_are_weighted_by_their_seats() {
         )
     };
     insta::assert_snapshot!(weighted_panel("/it").await, @r#"selected by bob from 2: `{"it": false}`; because 1 of 2 answers say `false`, the most by weight: 2.89 against 1.10"#);
-    insta::assert_snapshot!(weighted_panel("/no").await, @r#"selected by ada from 1: `{"it": "both"}`; because no answer has a value at `/no`; this is the one closest to the others"#);
+    insta::assert_snapshot!(weighted_panel("/no").await, @r#"verbatim by ada from 1: `{"it": "both"}`; because no answer has a value at `/no`; this is the answer closest to the others, word for word"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -407,10 +407,11 @@ async fn the_next_extractor_takes_over_and_finally_words_decide() {
     ");
     insta::assert_snapshot!(chain(says(10, "They differ.")).run().await.end(), @"
     complete decided at 25, closed at 25
-      selected by ada from 1: `It was Ann, they say.`
-      because answers to an open question cannot be counted; this is the one closest to the others
+      verbatim by ada from 1: `It was Ann, they say.`
+      because answers to an open question cannot be counted; this is the answer closest to the others, word for word
       ! auth: the extractor `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       ! protocol: the extractor `fuser-2` failed: its reply says of no answer what it comes to (look at the run)
+      ! no_majority: the vote decides nothing: answers to an open question cannot be counted (have the answers fused)
       ! protocol: the answers were counted as with `extractor=auto`: every extractor failed (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
@@ -421,8 +422,9 @@ async fn the_next_extractor_takes_over_and_finally_words_decide() {
     ");
     insta::assert_snapshot!(essays_with_extractors([]).run().await.end(), @"
     complete decided at 10, closed at 10
-      selected by ada from 1: `It was Ann, they say.`
-      because answers to an open question cannot be counted; this is the one closest to the others
+      verbatim by ada from 1: `It was Ann, they say.`
+      because answers to an open question cannot be counted; this is the answer closest to the others, word for word
+      ! no_majority: the vote decides nothing: answers to an open question cannot be counted (have the answers fused)
       ! usage: the answers were counted as with `extractor=auto`: no extractor is configured (name another synthesizer)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
@@ -451,20 +453,20 @@ async fn a_misleading_extractor_can_only_choose_among_the_answers() {
         format!("{}; {}", outcome.reason, agreement_if_any(&outcome))
     };
     // Unknown labels.
-    insta::assert_snapshot!(replied(|_| r#"{"answers": {"Q": "Ann", "candidate Q": "Ann", "A or B": "Ann", "": "Ann"}}"#.to_owned()).await, @"answers to an open question cannot be counted; this is the one closest to the others; not reported");
+    insta::assert_snapshot!(replied(|_| r#"{"answers": {"Q": "Ann", "candidate Q": "Ann", "A or B": "Ann", "": "Ann"}}"#.to_owned()).await, @"answers to an open question cannot be counted; this is the answer closest to the others, word for word; not reported");
     // Two values for one answer.
     insta::assert_snapshot!(replied(|call| {
         let bob = label_of(call, "Bob came");
         let all = ["Ann", "Bob"].map(|answer| format!(r#"{{"label": "{bob}", "answer": "{answer}"}}"#)).join(",");
         format!(r#"{{"answers": [{all}, {{"label": "{}", "answer": "Ann"}}]}}"#, label_of(call, "It was Ann"))
-    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the one closest to the others; Ann: 1; unread: 2 3 4");
+    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the answer closest to the others, word for word; Ann: 1; unread: 2 3 4");
     // A value that is too long, control characters for a terminal, and quotation marks.
     insta::assert_snapshot!(replied(|call| {
         let value = |words, answer: &str| serde_json::json!({"label": label_of(call, words), "answer": answer}).to_string();
         let all = [value("It was Ann", &"Ann ".repeat(99)), value("Bob came", "Bob `x`\n"), value("Nobody but", "An\u{202e}\u{1b}[2Jn")];
         format!(r#"{{"answers": [{}]}}"#, all.join(","))
-    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the one closest to the others; Bob 'x': 2; unread: 1 3 4");
-    insta::assert_snapshot!(replied(|_| "[".repeat(10_000)).await, @"answers to an open question cannot be counted; this is the one closest to the others; not reported");
+    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the answer closest to the others, word for word; Bob 'x': 2; unread: 1 3 4");
+    insta::assert_snapshot!(replied(|_| "[".repeat(10_000)).await, @"answers to an open question cannot be counted; this is the answer closest to the others, word for word; not reported");
 }
 
 fn agreement_if_any(outcome: &Outcome) -> String {
@@ -535,10 +537,11 @@ async fn an_extraction_from_before_a_crash_is_not_paid_again() {
     assert!(lost.asked.is_empty(), "{:?}", lost.asked);
     insta::assert_snapshot!(lost.end(), @"
     complete decided at 15, closed at 15
-      selected by ada from 1: `It was Ann, they say.`
-      because answers to an open question cannot be counted; this is the one closest to the others
+      verbatim by ada from 1: `It was Ann, they say.`
+      because answers to an open question cannot be counted; this is the answer closest to the others, word for word
       ! interrupted: the extractor `fuser-1` failed: it gave none before the run went on without it (ask again what may have been paid already)
       ! interrupted: the extractor `fuser-2` failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
+      ! no_majority: the vote decides nothing: answers to an open question cannot be counted (have the answers fused)
       ! interrupted: the answers were counted as with `extractor=auto`: every extractor failed (make another text of the answers)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010

@@ -287,7 +287,7 @@ fn the_json_report_is_complete() {
     strategy: "synthesize"
     synthesis: {"by":"google/gemini-4-argon","considered":[1,3],"kind":"fused","reason":"the synthesizer started from one answer and patched it from the others","shortened":[]}
     warnings: []
-    worth: {"base_seat":3,"drawn_from":[],"edit_ratio":0.0,"extra_cost_usd":0.002076,"extra_ms":"<extra_ms>"}
+    worth: {"base_seat":3,"edit_ratio":0.0,"extra_cost_usd":0.002076,"extra_ms":"<extra_ms>"}
     "#);
 }
 

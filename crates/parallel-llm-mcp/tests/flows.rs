@@ -46,7 +46,7 @@ fn a_flow_is_asked_like_a_preset() {
         stages,
         [
             "a: the judge `~google/gemini-pro-latest` put it first in both orders",
-            "b: only one answer came, so there was nothing to fuse",
+            "b: one model was asked, so there was nothing to fuse",
         ]
     );
 }

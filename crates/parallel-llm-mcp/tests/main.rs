@@ -12,6 +12,7 @@ mod checks;
 mod choosing;
 mod completions;
 mod conversations;
+mod counts;
 mod deploy;
 mod dialects;
 mod doctor;

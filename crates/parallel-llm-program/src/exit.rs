@@ -39,7 +39,7 @@ pub const ALL: &[(u8, &str)] = &[
     (USAGE, "the call or a setting cannot be used, or `models --check` found a dead model"),
     (
         PARTIAL,
-        "with `--strict`: a seat without an answer, or an answer that replaces the strategy's result, because no model could fuse or no answer passes the check; some of several runs were not purged or exported; `store check` could not read everything",
+        "with `--strict`: a seat without a whole answer, or answers that were not fused, counted or chosen as asked, because no model could fuse, a vote has no winner, only one of several seats answered in time, or no answer passes the check; some of several runs were not purged or exported; `store check` could not read everything",
     ),
     (AUTH, "no key or token, a refused one, or no credit"),
     (BUDGET, "the run may cost more than its budget"),

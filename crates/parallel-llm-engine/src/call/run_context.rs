@@ -45,6 +45,8 @@ pub(crate) struct RunContext {
 pub(crate) struct StageScope {
     /// Its synthesizers.
     pub(crate) chain: Vec<Seat>,
+    /// How many answers it may have: of its seats, and of the stages it reads.
+    pub(crate) asked: usize,
     /// Whether its text is that of the run, so that it may be shown while it is written.
     pub(crate) is_last: bool,
     /// The texts it reads.
@@ -92,6 +94,11 @@ impl RunContext {
             Some(scope) => slots(&scope.chain),
             None => self.hub.with_run(|run| slots(run.chain())),
         }
+    }
+
+    /// Whether only one answer could come.
+    pub(crate) fn is_of_one(&self) -> bool {
+        self.scope.as_ref().map_or(self.plan.seats.len(), |scope| scope.asked) == 1
     }
 
     /// Whether the text of the strategy is that of the run.

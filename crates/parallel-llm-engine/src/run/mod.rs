@@ -344,7 +344,7 @@ impl Run {
                 RunStatus::Cancelled
             }
             Some(Outcome { failure: Some(_), .. }) => RunStatus::Failed,
-            Some(_) if self.missing().next().is_none() => RunStatus::Complete,
+            Some(_) if self.without_whole_answer().next().is_none() => RunStatus::Complete,
             Some(_) => RunStatus::Partial,
             None => RunStatus::Running,
         }

@@ -80,9 +80,16 @@ impl Run {
         }
     }
 
-    /// Whether the outcome is a single answer because fusing failed.
-    pub fn is_unfused(&self) -> bool {
-        self.outcome.as_ref().is_some_and(|outcome| outcome.unfused.is_some())
+    /// Whether every seat gave a whole answer and the strategy did with them what was asked of it. It did not if its
+    /// calls failed, if its vote had no winner, or if of several seats only one answered in time.
+    pub fn is_as_asked(&self) -> bool {
+        let asked = self.seats.iter().filter(|seat| !seat.is_unneeded()).count();
+        let is_of_several = asked > 1 && !self.plan.strategy.needs_one();
+        self.status == RunStatus::Complete
+            && self.outcome.as_ref().is_some_and(|outcome| {
+                let is_lone = outcome.considered.len() == 1 && outcome.checks.is_empty();
+                outcome.unfused.is_none() && !(is_of_several && is_lone)
+            })
     }
 
     /// Whether the stage of a flow that this seat answers to is decided, so that its answer would be read by nobody.
@@ -97,17 +104,38 @@ impl Run {
         self.stages.get(stage.index()).map_or_else(|| stage.to_string(), |view| view.name.clone())
     }
 
-    /// How many seats have a whole answer.
+    /// How many seats have an answer, by the rule of [`Run::has_answer`]. Every count that is shown is this one.
     pub fn answered(&self) -> usize {
-        self.seats.iter().filter(|seat| seat.status == SeatStatus::Answered).count()
+        self.seats.iter().filter(|seat| self.has_answer(seat)).count()
     }
 
-    /// Seats without a whole answer that should have one. The losers of a race are not missing.
+    /// Whether a seat has an answer: a whole one, or one that broke off and was used or is long enough to be.
+    pub fn has_answer(&self, seat: &SeatView) -> bool {
+        seat.has_usable_answer() || self.is_used(seat)
+    }
+
+    /// Seats that should have an answer and have none. The losers of a race are not missing.
     pub fn missing(&self) -> impl Iterator<Item = &SeatView> {
+        self.without_whole_answer().filter(|seat| !self.has_answer(seat))
+    }
+
+    /// Seats whose answer broke off and was used all the same.
+    pub fn used_although_cut(&self) -> impl Iterator<Item = &SeatView> {
+        self.seats.iter().filter(|seat| seat.status != SeatStatus::Answered && self.is_used(seat))
+    }
+
+    /// Whether the outcome was made of the seat's answer, among others.
+    fn is_used(&self, seat: &SeatView) -> bool {
+        let considered = self.outcome.as_ref().map_or(&[][..], |outcome| &outcome.considered);
+        matches!(seat.slot, CallerSlot::Seat(number) if considered.contains(&number))
+    }
+
+    /// Seats that should have a whole answer and have none.
+    pub(super) fn without_whole_answer(&self) -> impl Iterator<Item = &SeatView> {
         let is_enough = self.plan.strategy.needs_one()
             && self.outcome.as_ref().is_some_and(|outcome| outcome.kind != OutcomeKind::None);
-        let is_missing = move |seat: &&SeatView| seat.status != SeatStatus::Answered && !seat.is_unneeded();
-        self.seats.iter().filter(move |seat| !is_enough && is_missing(seat))
+        let lacks = move |seat: &&SeatView| seat.status != SeatStatus::Answered && !seat.is_unneeded();
+        self.seats.iter().filter(move |seat| !is_enough && lacks(seat))
     }
 
     /// The calls that have not ended: of seats, and of the synthesizers and steps that were asked.

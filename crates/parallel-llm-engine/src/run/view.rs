@@ -11,6 +11,7 @@ use crate::run::event::{Attempt, Event};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::next::Operation;
 use crate::value::retry::Retry;
 
 /// The status of a call.
@@ -298,7 +299,10 @@ impl SeatView {
             self.status = SeatStatus::Unknown;
             self.cost_is_estimate = true;
             let message = "the process that did the run ended before this was known";
-            self.failure = Some(Failure::new(Code::Interrupted, message));
+            let failure = Failure::new(Code::Interrupted, message);
+            // Resuming the run leaves a seat alone that may have been paid; other calls it makes again.
+            let is_seat = matches!(self.slot, CallerSlot::Seat(_));
+            self.failure = Some(if is_seat { failure.with_next(Operation::Resend) } else { failure });
         }
     }
 

@@ -20,7 +20,7 @@ use crate::strategy::parts::call::Dependents;
 use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::judge::{self, JudgeCall, Judgement};
 use crate::strategy::parts::shown::{Assignment, Order, Shown};
-use crate::strategy::parts::verbatim::{strongest, verbatim};
+use crate::strategy::parts::verbatim::{lone, strongest, verbatim};
 use crate::strategy::parts::{call, chain, fusion};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -33,7 +33,7 @@ const CHAIR: &str = "chair";
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     let usable = answers.usable;
     if let [only] = usable {
-        return verbatim(context, only, "only one answer came, so there was nothing to fuse");
+        return lone(context, only, "fuse");
     }
     if let Some(outcome) = gated(context, answers) {
         return outcome;

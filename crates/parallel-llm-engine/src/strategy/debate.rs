@@ -12,14 +12,14 @@ use crate::run::outcome::{Outcome, Round};
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::counting;
 use crate::strategy::parts::rounds::{self, AfterRounds, RoundKind};
-use crate::strategy::parts::verbatim::verbatim;
+use crate::strategy::parts::verbatim::lone;
 
 const REVISING: RoundKind =
     RoundKind { role: StepRole::Reviser, task: Task::Revise, word: "round", after: 0 };
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {
-        return verbatim(context, only, "only one answer came, so there was nothing to debate");
+        return lone(context, only, "debate");
     }
     let rounds = 1..=u16::from(context.plan.strategy_options.rounds());
     let after_rounds = match rounds::ask(context, answers, REVISING, rounds).await {

@@ -188,6 +188,7 @@ impl StageRun<'_> {
         };
         let scope = StageScope {
             chain: chain_of(self.stage, &self.context.plan.synthesizers).to_vec(),
+            asked: self.stage.seats.len() + self.stage.from.len(),
             is_last: self.number == self.flow.last(),
             texts: self.texts.iter().filter_map(text).collect(),
         };

@@ -13,14 +13,14 @@ use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::fusion;
 use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::rounds::{self, RoundKind};
-use crate::strategy::parts::verbatim::verbatim;
+use crate::strategy::parts::verbatim::lone;
 
 const PROPOSING: RoundKind =
     RoundKind { role: StepRole::Proposer, task: Task::Propose, word: "layer", after: 1 };
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {
-        return verbatim(context, only, "only one answer came, so there was nothing to fuse");
+        return lone(context, only, "fuse");
     }
     let began_ms = context.deadline.elapsed_ms();
     // The panel itself is layer 1.

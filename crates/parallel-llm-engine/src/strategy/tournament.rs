@@ -21,7 +21,7 @@ use crate::strategy::parts::call::Question;
 use crate::strategy::parts::chain;
 use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::judge::{self, Judgement};
-use crate::strategy::parts::verbatim::{selected, strongest, tie_break, unfused, verbatim};
+use crate::strategy::parts::verbatim::{lone, selected, strongest, tie_break, unfused};
 use crate::text::shingles;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -34,7 +34,7 @@ const TIE: usize = 1;
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {
-        return verbatim(context, only, "only one answer came, so there was nothing to judge");
+        return lone(context, only, "judge");
     }
     if let Some(outcome) = gated(context, answers) {
         return outcome;

@@ -75,9 +75,8 @@ fn texts_not_kept(report: &Report) -> Option<NextStep> {
 
 /// The call that fuses answers of which only one was given, word for word.
 fn fuse(report: &Report) -> Option<NextStep> {
-    let answered = report.answers.iter().filter(|seat| seat.status == "answered").count();
     let is_verbatim = report.synthesis.as_ref().is_some_and(|synthesis| synthesis.kind == "verbatim");
-    (answered > 1 && is_verbatim).then(|| {
+    (report.seats_answered > 1 && is_verbatim).then(|| {
         let arguments = Arguments { strategy: Some("synthesize"), ..Arguments::of_run(&report.run_id) };
         NextStep::call(RESUME_RUN, arguments, "the answers were not fused")
     })

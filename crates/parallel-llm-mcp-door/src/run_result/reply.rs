@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use parallel_llm_engine::Code;
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::report::{ErrorReport, Report, SeatReport, Synthesis};
 use schemars::JsonSchema;
@@ -140,8 +141,6 @@ impl RunReply {
         is_error: bool,
     ) -> Self {
         let error = report.error.as_ref().filter(|_| is_error);
-        let missing: Vec<&SeatReport> = missing(report).collect();
-        let panel = report.answers.len();
         let next = next.or_else(|| error.map(|error| NextStep::Advice(error.next.clone())));
         Self {
             answer: report.answer.clone(),
@@ -149,15 +148,15 @@ impl RunReply {
             error: error.map(ErrorReply::of),
             synthesis: report.synthesis.as_ref().map(SynthesisReply::of),
             agreement,
-            answered: format!("{} of {panel}", panel - missing.len()),
+            answered: answered(report),
             // An error's message gives the reasons already.
-            missing: missing
-                .into_iter()
+            missing: report
+                .seats(&report.seats_missing)
                 .take(MISSING_MAX)
                 .map(|seat| MissingReply::of(report, seat, error.is_none()))
                 .collect(),
             texts: TextReply::all(report, left_out),
-            warnings: warnings(report).map(WarningReply::of).collect(),
+            warnings: cut(report).into_iter().chain(warnings(report).map(WarningReply::of)).collect(),
             cost_usd: report.cost_usd,
             cost_note: cost_note(report),
             run_id: report.run_id.clone(),
@@ -180,9 +179,16 @@ pub(super) fn warnings(report: &Report) -> impl Iterator<Item = &ErrorReport> {
     report.warnings.iter().take(WARNINGS_MAX)
 }
 
-/// The seats without an answer.
-pub(super) fn missing(report: &Report) -> impl Iterator<Item = &SeatReport> {
-    report.answers.iter().filter(|seat| seat.status != "answered")
+/// The warning about answers that broke off and were used, if there are any.
+fn cut(report: &Report) -> Option<WarningReply> {
+    let names: Vec<String> = report.seats_used_although_cut.iter().map(|seat| name(report, *seat)).collect();
+    let message = excerpt(&format!("used although cut: {}", names.join(", ")), REASON_CHARS);
+    (!names.is_empty()).then(|| WarningReply { code: Code::Incomplete.as_str().to_owned(), message })
+}
+
+/// How many of the panel have an answer.
+pub(super) fn answered(report: &Report) -> String {
+    format!("{} of {}", report.seats_answered, report.answers.len())
 }
 
 impl ErrorReply {

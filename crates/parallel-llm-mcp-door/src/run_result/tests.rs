@@ -45,7 +45,12 @@ fn seat(number: u8, status: &str, text: Option<String>) -> SeatReport {
 }
 
 fn report(status: &str, answer: Option<String>, answers: Vec<SeatReport>) -> Report {
+    let missing = answers.iter().filter(|seat| seat.status != "answered").map(|seat| seat.seat);
+    let missing: Vec<u8> = missing.collect();
     Report {
+        seats_answered: answers.len() - missing.len(),
+        seats_missing: missing,
+        seats_used_although_cut: Vec::new(),
         earlier: Vec::new(),
         program: parallel_llm_service::report::ProgramReport::own(),
         schema: 1,
@@ -102,6 +107,7 @@ fn usual_report(answer: &str) -> Report {
         reason: "r".repeat(500),
     };
     let analysis = AnalysisReport {
+        read_by: "a/b".to_owned(),
         claims: vec![claim; 8],
         consensus: Vec::new(),
         contradictions: vec![0],
@@ -238,6 +244,7 @@ fn the_largest_analysis_fits() {
         reason: words(),
     };
     let analysis = AnalysisReport {
+        read_by: "a/b".to_owned(),
         claims: vec![claim; 40],
         consensus: Vec::new(),
         contradictions: (0..40).collect(),
@@ -263,7 +270,10 @@ fn the_largest_analysis_fits() {
     let structured = result.structured_content.as_ref().unwrap();
     assert!(structured.to_string().len() <= RESULT_BYTES_MAX + 500, "{} bytes", structured.to_string().len());
     let line = text(&result).lines().find(|line| line.contains("objects")).unwrap();
-    assert!(line.starts_with("no two of 64 agree; 40 contradictions; 60 more object; "), "{line}");
+    assert!(
+        line.starts_with("no two of 64 agree; 40 contradictions, as a/b reads the answers; 60 more object; "),
+        "{line}"
+    );
     assert!(line.contains("; laboratory/a-model-of-some-length-1 objects: 潮"), "{line}");
     assert!(line.chars().count() < 1_000 && !line.contains('\u{7}'), "{line}");
 }

@@ -24,7 +24,9 @@ pub(super) fn of(report: &Report, agreement: Option<&AgreementReply>, footer: Op
         parts.extend(finished.map(|(seat, text)| format!("{}\n{text}", heading(seat))));
     }
     let lines = [Some(summary(report)), how(report), agreement.map(AgreementReply::line)];
-    let warning = |warning: &ErrorReport| format!("warning: {}", excerpt(&warning.message, REASON_CHARS));
+    let warning = |warning: &ErrorReport| {
+        format!("warning[{}]: {}", warning.code, excerpt(&warning.message, REASON_CHARS))
+    };
     let lines = lines.into_iter().flatten().chain(reply::warnings(report).map(warning));
     parts.push(lines.collect::<Vec<_>>().join("\n"));
     parts.extend(footer);
@@ -38,13 +40,17 @@ pub(super) fn of_error(error: &ErrorReport) -> String {
 
 /// One line such as `run_id 01…, complete, 4 of 5 answered, missing: a/b (rate_limited: …), 42.0 s, $0.0310`.
 fn summary(report: &Report) -> String {
-    let missing: Vec<&SeatReport> = reply::missing(report).collect();
-    let panel = report.answers.len();
+    let missing: Vec<&SeatReport> = report.seats(&report.seats_missing).collect();
     let mut parts = vec![
         format!("run_id {}", report.run_id),
         report.status.clone(),
-        format!("{} of {panel} answered", panel - missing.len()),
+        format!("{} answered", reply::answered(report)),
     ];
+    if !report.seats_used_although_cut.is_empty() {
+        let cut: Vec<String> =
+            report.seats_used_although_cut.iter().map(|seat| name(report, *seat)).collect();
+        parts.push(format!("used although cut: {}", cut.join("; ")));
+    }
     if !missing.is_empty() {
         // The error of a run without an answer gives the reasons already.
         let with_message = report.error.is_none();

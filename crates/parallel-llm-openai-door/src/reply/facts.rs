@@ -9,7 +9,7 @@ use serde::Serialize;
 pub(crate) struct Facts {
     /// The run, by which every other door finds it.
     pub(crate) run_id: String,
-    /// `complete`: every model answered. `partial`: some did not.
+    /// `complete`: every model gave a whole answer. `partial`: some did not.
     pub(crate) status: String,
     /// How the text came about: `fused`, `selected`, `verbatim` or `listed`.
     pub(crate) synthesis: Option<String>,
@@ -109,8 +109,7 @@ struct OutputDetails {
 impl Facts {
     /// The facts of a report, whose tokens have this sum.
     pub(super) fn of(report: &Report, usage: Usage) -> Self {
-        let missing = report.answers.iter().filter(|seat| seat.status != "answered" || seat.late);
-        let missing = missing.map(|seat| Missing {
+        let missing = report.seats(&report.seats_missing).map(|seat| Missing {
             model: seat.who(),
             status: seat.status.clone(),
             code: seat.error.as_ref().map(|error| error.code.clone()),

@@ -142,7 +142,7 @@ pub struct Ask {
     #[arg(long, value_enum, value_name = "HOW", default_value_t, help_heading = OUTPUT)]
     #[arg(conflicts_with_all = ["json", "jsonl", "quiet"])]
     pub progress: ProgressStyle,
-    /// Exit with 3 if a seat is missing or the answers were not fused
+    /// Exit with 3 if a seat has no whole answer, or the answers were not fused or counted as asked
     #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
     /// The folder in which the run's folder is made

@@ -2,8 +2,6 @@
 //!
 //! What always holds: model text is on one line, of bounded length, and without control sequences.
 
-use parallel_llm_engine::Code;
-
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::report::{
     AgreementReport, AnalysisReport, ClaimReport, ClusterReport, RemarkReport, Report, SeatReport,
@@ -99,6 +97,7 @@ fn compared(report: &Report, analysis: &AnalysisReport) -> Vec<String> {
     };
     let those = |list| analysis.claims_of(list);
     [
+        vec![String::new(), format!("in the opinion of {}, which read the answers", text(&analysis.read_by))],
         section("all say", those(&analysis.consensus).map(plain)),
         section("they contradict each other", {
             those(&analysis.contradictions).flat_map(|claim| contradiction(report, claim))
@@ -106,10 +105,7 @@ fn compared(report: &Report, analysis: &AnalysisReport) -> Vec<String> {
         section("not followed, and why", remarks(&analysis.dissent)),
         section("not used, and why", remarks(&analysis.discarded)),
         section("only one says", those(&analysis.unique_points).map(unique)),
-        section(
-            &format!("no answer covers, in the opinion of {}", by(report)),
-            analysis.blind_spots.iter().map(|spot| format!("  - {}", text(spot))),
-        ),
+        section("no answer covers", analysis.blind_spots.iter().map(|spot| format!("  - {}", text(spot)))),
     ]
     .concat()
 }
@@ -133,11 +129,11 @@ fn contradiction(report: &Report, claim: &ClaimReport) -> [String; 2] {
     ]
 }
 
-/// The part of the text that is in no answer.
+/// The new wording of the text.
 fn new(agreement: &AgreementReport) -> Vec<String> {
     let Some(novel) = &agreement.novel else { return Vec::new() };
     let mut lines = section(
-        &format!("in no answer ({} of the sentences of the text)", percent(novel.share)),
+        &format!("new wording ({} of the sentences of the text)", percent(novel.share)),
         novel.passages.iter().map(|passage| format!("  - {}", text(passage))),
     );
     let value = novel.value.as_ref().map(|value| excerpt(value, VALUE_CHARS));
@@ -170,19 +166,21 @@ fn made(report: &Report) -> Vec<String> {
     lines
 }
 
-/// The seats without an answer.
-fn missing(report: &Report) -> Option<String> {
-    let is_unneeded =
-        |seat: &SeatReport| seat.error.as_ref().is_some_and(|error| error.code == Code::Unneeded.as_str());
-    let is_missing = |seat: &&SeatReport| (seat.status != "answered" || seat.late) && !is_unneeded(seat);
-    let missing = report.answers.iter().filter(is_missing);
-    let described = missing.map(|seat| {
+/// The seats without an answer, those whose answer broke off and was used, and those whose answer came too late.
+fn missing(report: &Report) -> Vec<String> {
+    let described = |seat: &SeatReport| {
         let why = seat.error.as_ref().map(|error| format!(", {}", error.code)).unwrap_or_default();
-        let how = if seat.late { "late" } else { &seat.status };
-        format!("{} ({how}{why})", names(report, &[seat.seat]))
-    });
-    let described: Vec<String> = described.collect();
-    (!described.is_empty()).then(|| format!("missing: {}", described.join("; ")))
+        format!("{} ({}{why})", names(report, &[seat.seat]), seat.status)
+    };
+    let line =
+        |what: &str, seats: Vec<String>| (!seats.is_empty()).then(|| format!("{what}: {}", seats.join("; ")));
+    let late = report.answers.iter().filter(|seat| seat.late);
+    let lines = [
+        line("missing", report.seats(&report.seats_missing).map(described).collect()),
+        line("used although cut", report.seats(&report.seats_used_although_cut).map(described).collect()),
+        line("came too late", late.map(described).collect()),
+    ];
+    lines.into_iter().flatten().collect()
 }
 
 fn cluster(report: &Report, cluster: &ClusterReport) -> String {
@@ -219,10 +217,6 @@ fn names(report: &Report, seats: &[u8]) -> String {
 pub(super) fn name(report: &Report, seat: u8) -> String {
     let model = report.answers.iter().find(|one| one.seat == seat).map(|one| one.model.as_str());
     format!("{seat} {}", model.unwrap_or("unknown"))
-}
-
-fn by(report: &Report) -> &str {
-    report.synthesis.as_ref().and_then(|synthesis| synthesis.by.as_deref()).unwrap_or("the synthesizer")
 }
 
 fn text(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! Seats without an answer: one line for each reason, however many seats share it.
+//! Seats without a whole answer: one line for each reason, however many seats share it.
 
 use std::fmt::Display;
 
@@ -21,17 +21,24 @@ struct Reason {
     next: Option<String>,
 }
 
-/// The seats that should have an answer and have none, a line for each reason.
+/// The seats that should have an answer and have none, and those whose answer broke off and was used: a line for each
+/// reason.
 pub fn lines(run: &Run) -> Vec<String> {
+    let missing = by_reason(run, run.missing()).map(|line| format!("Missing: {line}"));
+    let cut = by_reason(run, run.used_although_cut()).map(|line| format!("Used although cut: {line}"));
+    missing.chain(cut).map(|line| safe::for_terminal(&line)).collect()
+}
+
+fn by_reason<'r>(run: &Run, seats: impl Iterator<Item = &'r SeatView>) -> impl Iterator<Item = String> {
     let mut reasons: Vec<(Reason, Vec<&SeatView>)> = Vec::new();
-    for seat in run.missing() {
+    for seat in seats {
         let reason = reason(run, seat);
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, seats)) => seats.push(seat),
             None => reasons.push((reason, vec![seat])),
         }
     }
-    reasons.iter().map(|(reason, seats)| line(reason, &names(seats))).collect()
+    reasons.into_iter().map(|(reason, seats)| line(&reason, &names(&seats)))
 }
 
 /// Calls in words, those of one model together: `1 and 3-5 a/b`, `2 c/d`.
@@ -100,7 +107,7 @@ fn reason(run: &Run, seat: &SeatView) -> Reason {
 
 fn line(Reason { word, why, next }: &Reason, names: &[String]) -> String {
     let next = next.as_ref().map(|next| format!(" (next: {next})")).unwrap_or_default();
-    safe::for_terminal(&format!("Missing: {} {word}: {why}{next}", and(names)))
+    format!("{} {word}: {why}{next}", and(names))
 }
 
 /// A list in words: `a`, `a and b`, `a, b and c`.

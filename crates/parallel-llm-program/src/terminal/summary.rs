@@ -82,18 +82,15 @@ fn lines(console: &Console, run: &Run, report: &Report, shown_by: Option<&str>) 
     lines
 }
 
-/// The warnings. A cause that a line above gives is not repeated, nor is what the verdict says.
+/// The warnings. A cause that a line above gives is not repeated.
 fn warnings(run: &Run) -> Vec<String> {
-    let missing = run.missing().filter_map(|seat| seat.failure.as_ref());
-    let mut reported: Vec<&str> = missing.map(|failure| &*failure.message).collect();
+    let missing = run.missing().chain(run.used_although_cut()).filter_map(|seat| seat.failure.as_ref());
     let unfused = run.outcome.as_ref().and_then(|outcome| outcome.unfused.as_ref());
+    let mut reported: Vec<&str> = missing.chain(unfused).map(|failure| &*failure.message).collect();
     let mut lines = Vec::new();
     for warning in run.warnings() {
         let Warning { code, message, .. } = &warning;
-        if unfused.is_some_and(|why| why.code == *code && message.ends_with(&why.message)) {
-            continue;
-        }
-        let failures = run.views().filter_map(|view| view.failure.as_ref());
+        let failures = run.views().filter_map(|view| view.failure.as_ref()).chain(unfused);
         let cause = failures.map(|failure| &*failure.message).find(|cause| message.ends_with(cause));
         let known = cause.filter(|cause| reported.contains(cause));
         reported.extend(cause);
@@ -173,23 +170,26 @@ fn checked(run: &Run) -> Option<String> {
 /// Suggests steps that cost little or nothing: answers that are in no text yet.
 pub fn offer(run: &Run) -> Option<String> {
     let late = run.seats.iter().filter(|seat| seat.late).count();
-    let (program, id) = (called::name(), run.plan.run_id);
+    let (program, id, demo) = (called::name(), run.plan.run_id, called::demo_flag());
     if matches!(run.status, RunStatus::Interrupted | RunStatus::Cancelled) {
-        return run.resuming().map(|command| format!("{command} goes on with it"));
+        let (own, shown) = (id.to_string(), format!("{id}{demo}"));
+        return run
+            .resuming()
+            .map(|command| format!("{} goes on with it", command.replacen(&own, &shown, 1)));
     }
     if late > 0 {
         let what = if late == 1 { "the answer".to_owned() } else { format!("the {late} answers") };
-        return Some(format!("`{program} runs synthesize {id}` takes in {what} that came too late"));
+        return Some(format!("`{program} runs synthesize {id}{demo}` takes in {what} that came too late"));
     }
     let why = run.outcome.as_ref()?.unfused.as_ref()?;
     Some(match why.code {
         // A second vote on the same answers would have the same result.
         Code::NoMajority => {
-            format!("`{program} runs replay {id} --strategy synthesize` makes one text of the answers")
+            format!("`{program} runs replay {id} --strategy synthesize{demo}` makes one text of the answers")
         }
         _ if run.plan.strategy_options.is_checked() => {
-            format!("`{program} runs synthesize {id} --check COMMAND` checks the answers again")
+            format!("`{program} runs synthesize {id} --check COMMAND{demo}` checks the answers again")
         }
-        _ => format!("`{program} runs synthesize {id}` tries again to fuse the answers"),
+        _ => format!("`{program} runs synthesize {id}{demo}` tries again to fuse the answers"),
     })
 }

@@ -10,6 +10,7 @@ use parallel_llm_service::report::{
 
 use super::agreement::name;
 use super::missing::and;
+use crate::called;
 
 /// The most seats that are named of those who say the same.
 const NAMES_MAX: usize = 4;
@@ -189,7 +190,12 @@ fn objections(report: &Report, sides: &Sides<'_>) -> Option<String> {
     };
     let mut clauses: Vec<String> = groups.iter().take(OBJECTIONS_MAX).map(say).collect();
     let more = groups.len().saturating_sub(OBJECTIONS_MAX);
-    clauses.extend((more > 0).then(|| format!("{more} more in `runs show --agreement`")));
+    clauses.extend((more > 0).then(|| {
+        format!(
+            "{more} more in {}`",
+            called::of_demo("`runs show --agreement", "`runs show @ --demo --agreement")
+        )
+    }));
     (!clauses.is_empty()).then(|| clauses.join("; "))
 }
 

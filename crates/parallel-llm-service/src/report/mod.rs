@@ -19,10 +19,10 @@ mod synthesis;
 use std::io;
 use std::sync::Arc;
 
-use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::run::calibration::Calibration;
-use parallel_llm_engine::run::{Run, SkippedCalls};
+use parallel_llm_engine::run::{Run, SeatView, SkippedCalls};
 use parallel_llm_engine::value::next::{self, Vocabulary};
+use parallel_llm_engine::{CallerSlot, PicoUsd};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -53,8 +53,8 @@ pub struct Report {
     pub schema: u32,
     /// The run's id, a ULID.
     pub run_id: String,
-    /// `running`, `complete`, `partial`, `failed`, `cancelled` or `interrupted`. `complete`: every seat answered and
-    /// there is an answer. `partial`: there is an answer, but a seat has none.
+    /// `running`, `complete`, `partial`, `failed`, `cancelled` or `interrupted`. `complete`: every seat gave a whole
+    /// answer and there is an answer. `partial`: there is an answer, but a seat has none, or one that broke off.
     pub status: String,
     /// The final text; null while there is none. While a further part of the run is in progress or interrupted, the
     /// earlier text.
@@ -67,6 +67,13 @@ pub struct Report {
     pub earlier: Vec<EarlierReport>,
     /// The panel, one entry for each seat.
     pub answers: Vec<SeatReport>,
+    /// How many seats have an answer: a whole one, or one that broke off and was used or is long enough to be.
+    pub seats_answered: usize,
+    /// The seats that should have an answer and have none.
+    pub seats_missing: Vec<u8>,
+    /// The seats whose answer broke off and was used all the same; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seats_used_although_cut: Vec<u8>,
     /// The calls beyond the panel, synthesizers first; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallReport>,
@@ -190,6 +197,9 @@ impl Report {
             synthesis: outcome.map(Synthesis::of),
             earlier: run.earlier.iter().map(EarlierReport::of).collect(),
             answers: run.seats.iter().zip(1..).map(|(seat, number)| SeatReport::of(seat, number)).collect(),
+            seats_answered: run.answered(),
+            seats_missing: numbers(run.missing()),
+            seats_used_although_cut: numbers(run.used_although_cut()),
             rounds: outcome
                 .map_or_else(Vec::new, |outcome| outcome.rounds.iter().map(RoundReport::of).collect()),
             calls: CallReport::all(run),
@@ -222,6 +232,11 @@ impl Report {
             program: ProgramReport::own(),
             resuming: Resuming::of(run),
         }
+    }
+
+    /// The seats with these numbers.
+    pub fn seats<'a>(&'a self, numbers: &'a [u8]) -> impl Iterator<Item = &'a SeatReport> {
+        self.answers.iter().filter(|seat| numbers.contains(&seat.seat))
     }
 
     /// The cost of all requests, as the report holds it.
@@ -272,4 +287,13 @@ impl SkippedReport {
         let SkippedCalls { calls, cost_max } = run.skipped()?;
         Some(Self { calls, cost_max_usd: cost_max.as_usd() })
     }
+}
+
+/// The numbers of these seats.
+fn numbers<'r>(seats: impl Iterator<Item = &'r SeatView>) -> Vec<u8> {
+    let number = |seat: &SeatView| match seat.slot {
+        CallerSlot::Seat(number) => Some(number.0),
+        CallerSlot::Synthesizer(_) | CallerSlot::Step(_) => None,
+    };
+    seats.filter_map(number).collect()
 }

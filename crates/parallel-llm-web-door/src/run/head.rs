@@ -167,5 +167,10 @@ pub(super) fn warnings(shown: Shown<'_>) -> String {
 fn progress(shown: Shown<'_>) -> String {
     let (answered, all) = (shown.run.answered(), shown.run.seats.len());
     let late = if shown.is_late() { ", late seats are still awaited" } else { "" };
-    format!("{answered} of {all} answered{late}")
+    let cut = match shown.run.used_although_cut().count() {
+        0 => String::new(),
+        1 => ", one used although cut".to_owned(),
+        cut => format!(", {cut} used although cut"),
+    };
+    format!("{answered} of {all} answered{cut}{late}")
 }

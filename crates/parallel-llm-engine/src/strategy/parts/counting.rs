@@ -1,6 +1,7 @@
 //! Counts votes: the largest or heaviest cluster of answers wins.
 //!
-//! If the answers cannot be compared by value, the one closest to the others is selected. Between clusters of equal weight,
+//! If the answers cannot be compared by value, the vote decides nothing, and the one closest to the others stands in for
+//! its result. Between clusters of equal weight,
 //! the one with the strongest seat wins, else the one with the first seat.
 
 use std::fmt::Write;
@@ -12,10 +13,11 @@ use crate::request::strategy::{Extractor, Weights};
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best;
-use crate::strategy::parts::verbatim::{selected, strongest, tie_break, unfused, verbatim};
+use crate::strategy::parts::verbatim::{lone, selected, strongest, unfused};
 use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::next::Operation;
 use crate::value::warning::Warning;
 
 /// Weights are whole numbers of this many parts of a nat, so that their sums do not depend on the order of addition and equal
@@ -25,7 +27,7 @@ const PARTS: f64 = 1e9;
 /// The outcome of the vote on answers whose agreement is known.
 pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Outcome {
     if let [only] = usable {
-        return verbatim(context, only, "only one answer came, so there was nothing to vote on");
+        return lone(context, only, "vote on");
     }
     let weights = context.plan.strategy_options.weights.unwrap_or_default();
     let counts = |agreement: &&Agreement| {
@@ -43,13 +45,7 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
             (None, _) => "answers to an open question cannot be counted".to_owned(),
         };
         // Even if only one answer has a plain value, it does not win by that: it may have been written to win.
-        let closest = || {
-            let chosen = best(usable, &strongest(context));
-            let how = tie_break(context, chosen, "closest to the others");
-            selected(context, chosen, format!("{why}; this is the one {how}"))
-        };
-        let most = agreement.map_or(1, |agreement| agreement.equal);
-        return without_majority(context, usable, most, Some(&why)).unwrap_or_else(closest);
+        return undecided(context, usable, Failure::new(Code::NoMajority, why).with_next(Operation::Replay));
     };
     let others = others(context, agreement);
     let weight = |cluster: &Cluster| match weights {
@@ -65,8 +61,8 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
     let has_strongest = |cluster: &&&Cluster| cluster.seats.iter().any(|seat| strong.contains(seat));
     let decides = level.iter().find(has_strongest).copied();
     let winner = decides.unwrap_or(level[0]);
-    if let Some(outcome) = without_majority(context, usable, winner.seats.len(), None) {
-        return outcome;
+    if let Some(why) = lacks_majority(context, usable, winner.seats.len()) {
+        return undecided(context, usable, why);
     }
     let members: Vec<Usable> =
         usable.iter().filter(|one| winner.seats.contains(&one.seat)).cloned().collect();
@@ -87,28 +83,22 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
     selected(context, best(&members, &strong), reason)
 }
 
-/// The fallback if the winner has less than `min_share` of the answers, or if nothing wins for the reason `none`. Answers are
-/// counted here, not weighed, because weights are only estimates of the user.
-fn without_majority(
-    context: &RunContext,
-    usable: &[Usable],
-    most: usize,
-    none: Option<&str>,
-) -> Option<Outcome> {
+/// The fallback of a vote that decides nothing.
+fn undecided(context: &RunContext, usable: &[Usable], why: Failure) -> Outcome {
+    let warnings = vec![Warning::of("the vote decides nothing", &why)];
+    Outcome { warnings, ..unfused(context, usable, why) }
+}
+
+/// Why the winner does not win: it has less than `min_share` of the answers. They are counted here, not weighed, because
+/// weights are only estimates of the user.
+fn lacks_majority(context: &RunContext, usable: &[Usable], most: usize) -> Option<Failure> {
     let (least_percent, of) = (usize::from(context.plan.strategy_options.min_share?), usable.len());
     // Rounded down, so that the reported share is below the minimum whenever the real one is.
     let percent = most * 100 / of;
-    if percent >= least_percent {
-        return None;
-    }
-    let least = format!("`min_share` asks for {least_percent} %");
-    let message = match none {
-        Some(why) => format!("{why}; {least}"),
-        None => format!("what wins the vote has {most} of {of} answers, {percent} %, and {least}"),
-    };
-    let why = Failure::new(Code::NoMajority, message);
-    let warnings = vec![Warning::of("the vote decides nothing", &why)];
-    Some(Outcome { warnings, ..unfused(context, usable, why) })
+    let message = format!(
+        "what wins the vote has {most} of {of} answers, {percent} %, and `min_share` asks for {least_percent} %"
+    );
+    (percent < least_percent).then(|| Failure::new(Code::NoMajority, message))
 }
 
 fn count(cluster: &Cluster) -> i64 {

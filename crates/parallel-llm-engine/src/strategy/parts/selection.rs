@@ -17,7 +17,7 @@ use crate::strategy::parts::chain;
 use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::judge::{self, JudgeCall};
 use crate::strategy::parts::shown::{Limited, limited};
-use crate::strategy::parts::verbatim::{selected, strongest, tie_break, verbatim};
+use crate::strategy::parts::verbatim::{lone, selected, strongest, tie_break};
 use crate::value::answer::Failure;
 use crate::value::warning::Warning;
 
@@ -25,7 +25,7 @@ use crate::value::warning::Warning;
 pub(crate) async fn select(context: &Arc<RunContext>, task: Task, answers: Answers<'_>) -> Outcome {
     let usable = answers.usable;
     if let [only] = usable {
-        return verbatim(context, only, "only one answer came, so there was nothing to judge");
+        return lone(context, only, "judge");
     }
     if let Some(outcome) = gated(context, answers) {
         return outcome;

@@ -6,14 +6,14 @@ use crate::call::run_context::RunContext;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::gate::gated;
-use crate::strategy::parts::verbatim::verbatim;
+use crate::strategy::parts::verbatim::lone;
 use crate::strategy::parts::{early, fusion};
 use crate::value::money::PicoUsd;
 
 /// Fuses the answers, unless there is nothing to fuse.
 pub(crate) async fn synthesize(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {
-        return verbatim(context, only, "only one answer came, so there was nothing to fuse");
+        return lone(context, only, "fuse");
     }
     if let Some(outcome) = gated(context, answers) {
         return outcome;

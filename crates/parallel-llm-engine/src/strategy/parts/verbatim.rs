@@ -18,6 +18,12 @@ pub(crate) fn unfused(context: &RunContext, usable: &[Usable], why: Failure) -> 
     Outcome { unfused: Some(why), ..verbatim(context, chosen, reason) }
 }
 
+/// The only answer: there is nothing to do `what` with.
+pub(crate) fn lone(context: &RunContext, only: &Usable, what: &str) -> Outcome {
+    let why = if context.is_of_one() { "one model was asked" } else { "only one answer came" };
+    verbatim(context, only, format!("{why}, so there was nothing to {what}"))
+}
+
 /// One answer, selected among several.
 pub(crate) fn selected(context: &RunContext, chosen: &Usable, reason: impl Into<String>) -> Outcome {
     Outcome { kind: OutcomeKind::Selected, ..verbatim(context, chosen, reason) }

@@ -1,9 +1,10 @@
 //! Follows a run of `ask` to its answer, prints it, and gives the exit code.
 
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Code, Failure, RunStatus};
+use parallel_llm_engine::{Code, Failure};
 
 use super::Ask;
+use crate::called;
 use crate::command::CommandContext;
 use crate::command::answer_file::AnswerFile;
 use crate::command::view::{self, Followed};
@@ -37,7 +38,8 @@ pub(in crate::command) async fn finish(
         Followed::Stopped(signal) => {
             // A user who gives a run up does not expect its answer any more, although it is paid for.
             if handle.is_here() && handle.report().answer.is_some() && !handle.is_unstored() {
-                context.console.say(&format!("its answer is kept: see it with `runs show {}`", handle.id()));
+                let (id, demo) = (handle.id(), called::demo_flag());
+                context.console.say(&format!("its answer is kept: see it with `runs show {id}{demo}`"));
             }
             return Ok(exit::of_signal(signal));
         }
@@ -115,9 +117,5 @@ pub(in crate::command) fn exit_code(run: &Run, strict: bool) -> u8 {
     if let Some(failure) = &outcome.failure {
         return exit::of_run(failure.code);
     }
-    if strict && (run.status == RunStatus::Partial || run.is_unfused()) {
-        exit::PARTIAL
-    } else {
-        exit::ANSWER
-    }
+    if strict && !run.is_as_asked() { exit::PARTIAL } else { exit::ANSWER }
 }
