@@ -283,6 +283,8 @@ fn the_json_report_is_complete() {
     program: {"name":"parallel-llm-mcp","version":"<version>"}
     run_id: "<run_id>"
     schema: 1
+    seats_answered: 2
+    seats_missing: [2]
     status: "partial"
     strategy: "synthesize"
     synthesis: {"by":"google/gemini-4-argon","considered":[1,3],"kind":"fused","reason":"the synthesizer started from one answer and patched it from the others","shortened":[]}
@@ -529,7 +531,7 @@ fn progress_is_shown_in_the_chosen_form() {
     --- stderr
 
 
-    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse.
+    Answer by 1 openai/gpt-6.1-sol: one model was asked, so there was nothing to fuse.
     Cost $0.000062, <time>.
     Kept as run <run>: `runs show @`.
     ");

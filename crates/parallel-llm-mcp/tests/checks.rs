@@ -135,6 +135,7 @@ fn without_a_passing_answer_or_a_working_check_there_is_still_an_answer() {
     let output = asking(&sandbox, &["--check", "./check.sh"]).run();
     insta::assert_snapshot!(output.summary(), @"
     Answer by 1 openai/gpt-6.1-sol: none of the 3 answers passes the check; this is the answer closest to the others, word for word.
+    warning[check_failed]: the check has chosen none, for the same reason
     Checked: seat 1 does not pass, seat 2 does not pass, seat 3 does not pass.
     Cost $0.00012, <time>.
     Kept as run <run>; `parallel-llm-mcp runs synthesize <run> --check COMMAND` checks the answers again; files in ~/.local/share/parallel-llm-mcp/runs/<run>.

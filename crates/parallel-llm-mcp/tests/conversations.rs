@@ -29,10 +29,10 @@ fn continue_sends_the_earlier_questions_and_answers() {
     [ +<time>] run <run> started: 1 model, at most $0.096
     [ +<time>] seat 1 x-ai/grok-4.7: asked
     [ +<time>] seat 1 x-ai/grok-4.7: answered, 23 bytes, 6 tokens, $0.000066
-    [ +<time>] decided: only one answer came, so there was nothing to fuse
+    [ +<time>] decided: one model was asked, so there was nothing to fuse
 
 
-    Answer by 1 x-ai/grok-4.7: only one answer came, so there was nothing to fuse.
+    Answer by 1 x-ai/grok-4.7: one model was asked, so there was nothing to fuse.
     Cost $0.000066, <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
@@ -134,7 +134,7 @@ fn a_follow_up_keeps_the_files_and_names_its_run() {
     Take the first design.
     --- stderr
 
-    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse.
+    Answer by 1 openai/gpt-6.1-sol: one model was asked, so there was nothing to fuse.
     Cost $0.000082, <time>.
     Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     Goes on with the conversation of run <run>.

@@ -236,3 +236,55 @@ fn the_example_configuration_is_in_the_readme_and_starts_the_server() {
     assert_eq!(output.json_lines().len(), 2, "{}", output.text());
     assert_eq!(sandbox.asked(ONE), 2, "once for the earlier run, once for this one");
 }
+
+/// Sentences of hand-written pages that name a default: the page, the words before it, what follows it, and the setting.
+/// A default that is not written as it is set has the factor between the two.
+const DEFAULTS: [(&str, &str, &str, &str, f64); 16] = [
+    ("README.md", "exceeds the budget ($", ".00 unless you set another)", "budget_usd", 1.0),
+    ("docs/batch.md", "the setting `budget_usd` ($", ".00 unless you set another)", "budget_usd", 1.0),
+    ("docs/flows.md", "The budget is $", ".00.", "budget_usd", 1.0),
+    ("docs/library.md", "a sixth call, at most ", " USD a run", "budget_usd", 1.0),
+    ("docs/operations.md", "| worst case of a run | ", " USD |", "budget_usd", 1.0),
+    ("docs/tutorial.md", "A run that could cost more than ", " USD is refused", "budget_usd", 1.0),
+    ("docs/operations.md", "8 MiB; ", ",000 tokens", "max_tokens", 1000.0),
+    ("docs/usage.md", "(`max_tokens`, ", ",000)", "max_tokens", 1000.0),
+    ("docs/operations.md", "| prompt | ", ",000 characters |", "prompt_chars_max", 1000.0),
+    ("docs/usage.md", "| first text or reasoning | ", " s |", "first_text_timeout_ms", 1000.0),
+    ("docs/usage.md", "| no byte, once begun or kept alive | ", " s |", "idle_timeout_ms", 1000.0),
+    ("docs/usage.md", "| one call | ", " min |", "call_timeout_ms", 60_000.0),
+    ("docs/usage.md", "| the whole run | ", " min |", "run_timeout_ms", 60_000.0),
+    ("docs/usage.md", "when ", " % of the seats that can still answer", "straggler_share", 0.01),
+    ("docs/mcp.md", "runs get `drain_ms` (", " s) to end", "drain_ms", 1000.0),
+    ("docs/operations.md", "for up to `drain_ms` (", " s)", "drain_ms", 1000.0),
+];
+
+#[test]
+fn hand_written_pages_name_the_defaults_as_they_are() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = |name: &str| std::fs::read_to_string(root.join(name)).expect("a page is text");
+    let output = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).call(["config", "show"]).run();
+    let shown = output.text();
+    let default = |setting: &str| {
+        let found =
+            shown.lines().find_map(|line| line.split_once('=').filter(|(name, _)| name.trim() == setting));
+        found.unwrap_or_else(|| panic!("{setting}: {shown}")).1.trim().parse::<f64>().expect("it is a number")
+    };
+    let wrong = |(name, before, after, setting, factor): &&(&str, &str, &str, &str, f64)| {
+        !page(name).contains(&format!("{before}{}{after}", (default(setting) / factor).round()))
+    };
+    let wrong: Vec<_> = DEFAULTS.iter().filter(wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn pages_name_the_toolchain_that_the_manifest_asks_for() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = |name: &str| std::fs::read_to_string(root.join(name)).expect("a page is text");
+    let manifest = page("Cargo.toml");
+    let rust = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'));
+    let rust = rust.expect("the manifest names the toolchain");
+    for name in ["README.md", "docs/tutorial.md", "CONTRIBUTING.md"] {
+        assert!(page(name).contains(&format!("Rust {rust} or newer")), "{name}: {rust}");
+    }
+    assert!(page("deploy/Dockerfile").contains(&format!("FROM rust:{rust}-")), "{rust}");
+}

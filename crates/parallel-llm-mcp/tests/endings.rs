@@ -119,12 +119,14 @@ fn a_selected_answer_says_who_selected_it() {
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "7", "8"], &["--strategy", "vote"]), @"
-    Answer by 1 openai/gpt-6.1-sol: no two answers agree; this is the one closest to the others; 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `8`.
+    Answer by 1 openai/gpt-6.1-sol: no two answers agree; this is the answer closest to the others, word for word; 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `8`.
+    warning[no_majority]: the vote decides nothing, for the same reason
     Cost $0.000051, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>; `parallel-llm-mcp runs replay <run> --strategy synthesize` makes one text of the answers.
     ");
     insta::assert_snapshot!(ending(["6", "7", "8"], &["--strategy", "vote@min_share=67"]), @"
-    Answer by 1 openai/gpt-6.1-sol: no two answers agree; `min_share` asks for 67 %; this is the answer closest to the others, word for word.
+    Answer by 1 openai/gpt-6.1-sol: no two answers agree; this is the answer closest to the others, word for word; 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `8`.
+    warning[no_majority]: the vote decides nothing, for the same reason
     Cost $0.000051, <time>.
     Kept as run <run>; `parallel-llm-mcp runs replay <run> --strategy synthesize` makes one text of the answers.
     ");
@@ -193,6 +195,7 @@ fn a_checked_answer_shows_the_result_of_each_check() {
     ");
     insta::assert_snapshot!(ending(["6", "7", "8"], &["--check", "grep -q legs"]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `6`, 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `8`. Answer by 1 openai/gpt-6.1-sol: none of the 3 answers passes the check; this is the answer closest to the others, word for word.
+    warning[check_failed]: the check has chosen none, for the same reason
     Checked: seat 1 does not pass, seat 2 does not pass, seat 3 does not pass.
     Cost $0.000051, <time>.
     Kept as run <run>; `parallel-llm-mcp runs synthesize <run> --check COMMAND` checks the answers again.

@@ -133,6 +133,7 @@ fn the_page_of_ask_groups_the_flags() {
     let page = run(&["ask", "--help"]);
     let (_, rest) = page.text().split_once("Spending:").expect("the page has this group");
     insta::assert_snapshot!(rest, @"
+
           --dry-run                Show which models would be asked and what it
                                    would cost, and ask nothing
           --budget <USD>           The most the run may cost, in USD; more is
@@ -166,8 +167,8 @@ fn the_page_of_ask_groups_the_flags() {
           --progress <HOW>  What stderr shows while models are awaited [default:
                             auto] [possible values: auto, tty, plain, rawjson,
                             quiet]
-          --strict          Exit with 3 if a seat is missing or the answers were not
-                            fused
+          --strict          Exit with 3 if a seat has no whole answer, or the
+                            answers were not fused or counted as asked
 
     Files and history:
           --output-dir <DIR>  The folder in which the run's folder is made

@@ -211,7 +211,13 @@ fn the_demo_says_what_its_answers_say_and_what_they_cost() {
 
 #[test]
 fn the_demo_takes_no_question_of_ones_own() {
-    insta::assert_snapshot!(run(&["demo", "what is", "rust?"]).transcript(), @"");
+    insta::assert_snapshot!(run(&["demo", "what is", "rust?"]).transcript(), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the demo answers only its own questions: to yours, simulated models have nothing to say
+      next: type `parallel-llm-mcp ask "what is rust?"`
+    "#);
     assert!(
         run(&["demo", "--kill", "cost: $5"]).stderr.contains("ask \"...\""),
         "nothing a shell would read is shown"

@@ -160,7 +160,7 @@ fn a_question_with_a_key_and_an_unknown_outcome_says_how_to_continue() {
         assert_eq!((again.code, sandbox.asked(ADA)), (Some(1), 1), "{}", again.stderr);
         let missing = again.stderr.lines().find(|line| line.starts_with("Missing")).unwrap_or_default();
         insta::allow_duplicates!(
-            insta::assert_snapshot!(missing, @"Missing: 1 openai/gpt-6.1-sol unknown: the process that did the run ended before this was known (next: continue the run with `runs resume`, or ask again what may have been paid already with `runs resume --resend`)")
+            insta::assert_snapshot!(missing, @"Missing: 1 openai/gpt-6.1-sol unknown: the process that did the run ended before this was known (next: ask again what may have been paid already with `runs resume --resend`)")
         );
     }
 }

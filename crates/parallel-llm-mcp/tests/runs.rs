@@ -108,7 +108,7 @@ fn events_are_printed_one_per_line() {
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
     [ +<time>] seat 1 openai/gpt-6.1-sol: accepted as <generation>
     [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 32 bytes, 8 tokens, $0.000082
-    [ +<time>] decided: only one answer came, so there was nothing to fuse
+    [ +<time>] decided: one model was asked, so there was nothing to fuse
     [ +<time>] closed: $0.000082 in all
     --- stderr
     ");
@@ -439,6 +439,8 @@ fn the_agreement_page_compares_the_answers() {
     3 answers, worth about 1.45 independent votes (by a prior, not measured on your questions)
     confidence: uncalibrated (3 answers to an open question, which are not counted)
 
+    in the opinion of google/gemini-4-argon, which read the answers
+
     all say: nothing
 
     they contradict each other:
@@ -453,9 +455,9 @@ fn the_agreement_page_compares_the_answers() {
 
     only one says: nothing
 
-    no answer covers, in the opinion of google/gemini-4-argon: nothing
+    no answer covers: nothing
 
-    in no answer (0 % of the sentences of the text): nothing
+    new wording (0 % of the sentences of the text): nothing
 
     fused: the synthesizer started from one answer and patched it from the others
     started from 1 openai/gpt-6.1-sol, 0 % changed
@@ -464,7 +466,7 @@ fn the_agreement_page_compares_the_answers() {
     ");
     let report = runs(&sandbox, &["show", NEWEST, "--agreement", "--json"]).json();
     let mut shown = report["agreement"].clone();
-    insta::assert_snapshot!(shown, @r#"{"blind_spots":[],"claims":[{"contradicted_by":[2],"reason":"It is disputed, and the safer reading is kept.","supported_by":[1,3],"text":"The migration is safe to run online with a short lock timeout.","verdict":"kept"}],"clusters":[],"consensus":[],"contradictions":[0],"discarded":[],"dissent":[{"seat":2,"text":"The migration is not safe to run online with a short lock timeout."},{"seat":2,"text":"[2JIt adds one column."}],"effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"share":null,"unique_points":[],"unread":[]}"#);
+    insta::assert_snapshot!(shown, @r#"{"blind_spots":[],"claims":[{"contradicted_by":[2],"reason":"It is disputed, and the safer reading is kept.","supported_by":[1,3],"text":"The migration is safe to run online with a short lock timeout.","verdict":"kept"}],"clusters":[],"consensus":[],"contradictions":[0],"discarded":[],"dissent":[{"seat":2,"text":"The migration is not safe to run online with a short lock timeout."},{"seat":2,"text":"[2JIt adds one column."}],"effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"read_by":"google/gemini-4-argon","share":null,"unique_points":[],"unread":[]}"#);
     shown = report["calls"].clone();
     mask_report(&mut shown);
     insta::assert_snapshot!(shown, @r#"[{"attempts":1,"cost_usd":0.00323,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":865,"output_tokens":150,"reasoning_tokens":0}}]"#);
@@ -500,9 +502,10 @@ fn diff_lists_below_the_answer_where_the_models_differ() {
     where the models differ:
       `8`: 1 openai/gpt-6.1-sol
       `6`: 2 x-ai/grok-4.7
-    Answer by 1 openai/gpt-6.1-sol: no two answers agree; this is the one closest to the others; 2 x-ai/grok-4.7 says `6`.
+    Answer by 1 openai/gpt-6.1-sol: no two answers agree; this is the answer closest to the others, word for word; 2 x-ai/grok-4.7 says `6`.
+    warning[no_majority]: the vote decides nothing, for the same reason
     Cost $0.000062, <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>; `parallel-llm-mcp runs replay <run> --strategy synthesize` makes one text of the answers; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
 
@@ -548,6 +551,8 @@ fn control_characters_in_an_analysis_do_not_reach_the_terminal() {
     2 answers, worth about 1.3 independent votes (by a prior, not measured on your questions)
     confidence: uncalibrated (2 answers to an open question, which are not counted)
 
+    in the opinion of google/gemini-4-argon, which read the answers
+
     all say:
       - [31mAll of it.
 
@@ -559,10 +564,10 @@ fn control_characters_in_an_analysis_do_not_reach_the_terminal() {
 
     only one says: nothing
 
-    no answer covers, in the opinion of google/gemini-4-argon:
+    no answer covers:
       - ]0;What it costs.
 
-    in no answer (100 % of the sentences of the text):
+    new wording (100 % of the sentences of the text):
       - Nobody said this at all before.
 
     fused: the synthesizer wrote it from the answers without naming the one it started from

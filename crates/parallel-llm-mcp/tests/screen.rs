@@ -346,11 +346,11 @@ fn a_terminal_gets_only_what_it_can_show() {
     [ +<time>] run <run> started: 1 model, at most $0.16
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
     [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 15 bytes, 4 tokens, $0.000042
-    [ +<time>] decided: only one answer came, so there was nothing to fuse
+    [ +<time>] decided: one model was asked, so there was nothing to fuse
 
     Use shards.
 
-    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse.
+    Answer by 1 openai/gpt-6.1-sol: one model was asked, so there was nothing to fuse.
     Cost $0.000042, <time>.
     Kept as run <run>: `runs show @`.
     ");

@@ -122,9 +122,9 @@ fn every_strategy_survives_every_fault_on_a_question_with_a_short_answer() {
     insta::assert_snapshot!(outcomes, @"
     synthesize: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
     synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
-    vote: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
-    vote@first=2: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
-    vote@extractor=llm: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete selected 11111
+    vote: complete selected 11100; partial verbatim 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
+    vote@first=2: complete selected 11100; partial verbatim 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
+    vote@extractor=llm: complete selected 11110; partial verbatim 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete selected 11111
     best-of-n: complete selected 11120; partial selected 11120; partial verbatim 11100; complete selected 12120; partial selected 11100; complete verbatim 11122
     best-of-n@orders=1: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete verbatim 11111
     cascade@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
@@ -137,7 +137,7 @@ fn every_strategy_survives_every_fault_on_a_question_with_a_short_answer() {
     moa: complete fused 22210; partial fused 12210; partial verbatim 11100; complete fused 23210; partial selected 11100; complete verbatim 22211
     moa@layers=3: complete fused 33310; partial fused 13310; partial verbatim 11100; complete fused 34310; partial selected 11100; complete verbatim 33311
     self-moa@samples=3: complete selected 30000; failed none 30000, no answer; failed none 30000, no answer; complete selected 30000; complete selected 30000; complete selected 30000
-    debate: complete selected 22200; partial selected 12200; partial verbatim 11100; complete selected 23200; partial selected 11100; complete selected 22200
+    debate: complete selected 22200; partial verbatim 12200; partial verbatim 11100; complete selected 23200; partial selected 11100; complete selected 22200
     synthesize@mode=free: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
     synthesize@analysis=separate: complete fused 11120; partial fused 11120; partial verbatim 11100; complete fused 12120; partial selected 11100; complete verbatim 11122
     synthesize@paranoid=on: complete fused 11140; partial fused 11110; partial verbatim 11100; complete fused 12140; partial selected 11100; complete verbatim 11144
@@ -150,9 +150,9 @@ fn every_strategy_survives_every_fault_on_an_open_question() {
     insta::assert_snapshot!(outcomes, @"
     synthesize: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
     synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
-    vote: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
-    vote@first=2: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
-    vote@extractor=llm: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete selected 11111
+    vote: complete verbatim 11100; partial verbatim 11100; partial verbatim 11100; complete verbatim 12100; partial verbatim 11100; complete verbatim 11100
+    vote@first=2: complete verbatim 11100; partial verbatim 11100; partial verbatim 11100; complete verbatim 12100; partial verbatim 11100; complete verbatim 11100
+    vote@extractor=llm: complete verbatim 11110; partial verbatim 11110; partial verbatim 11100; complete verbatim 12110; partial verbatim 11111; complete verbatim 11111
     best-of-n: complete selected 11120; partial selected 11120; partial verbatim 11100; complete selected 12120; partial selected 11122; complete verbatim 11122
     best-of-n@orders=1: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete verbatim 11111
     cascade@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
@@ -166,7 +166,7 @@ fn every_strategy_survives_every_fault_on_an_open_question() {
     moa: complete fused 22210; partial fused 12210; partial verbatim 11100; complete fused 23210; partial fused 21211; complete verbatim 22211
     moa@layers=3: complete fused 33310; partial fused 13310; partial verbatim 11100; complete fused 34310; partial fused 31311; complete verbatim 33311
     self-moa@samples=3: complete selected 30000; failed none 30000, no answer; failed none 30000, no answer; complete selected 30000; complete selected 30000; complete selected 30000
-    debate: complete selected 22200; partial selected 12200; partial verbatim 11100; complete selected 23200; partial selected 21200; complete selected 22200
+    debate: complete verbatim 22200; partial verbatim 12200; partial verbatim 11100; complete selected 23200; partial verbatim 21200; complete verbatim 22200
     synthesize@mode=free: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
     synthesize@analysis=separate: complete fused 11120; partial fused 11120; partial verbatim 11100; complete fused 12120; partial fused 11122; complete verbatim 11122
     synthesize@paranoid=on: complete fused 11140; partial fused 11110; partial verbatim 11100; complete fused 12140; partial fused 11111; complete verbatim 11144
@@ -266,7 +266,7 @@ fn vote_on_json(strategy: &str) -> String {
 fn a_vote_uses_the_given_extractor_and_share() {
     insta::assert_snapshot!(vote_on_json("vote@extractor=json:/answer/kg"), @r#"selected: 2 of 3 answers say `2.5`; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; -"#);
     insta::assert_snapshot!(vote_on_json("vote@extractor=json:/answer/kg,min_share=67"), @r#"verbatim: what wins the vote has 2 of 3 answers, 66 %, and `min_share` asks for 67 %; this is the answer closest to the others, word for word; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; Kept as run RUN; `parallel-llm-mcp runs replay RUN --strategy synthesize` makes one text of the answers; files in ~/.local/share/parallel-llm-mcp/runs/RUN."#);
-    insta::assert_snapshot!(vote_on_json("vote@extractor=json:/answer/lb"), @"selected: no answer has a value at `/answer/lb`; this is the one closest to the others; []; -");
+    insta::assert_snapshot!(vote_on_json("vote@extractor=json:/answer/lb"), @"verbatim: no answer has a value at `/answer/lb`; this is the answer closest to the others, word for word; []; Kept as run RUN; `parallel-llm-mcp runs replay RUN --strategy synthesize` makes one text of the answers; files in ~/.local/share/parallel-llm-mcp/runs/RUN.");
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn replay_reads_paid_answers_with_an_extractor() {
     let run = asked["run_id"].as_str().expect("it has a name");
     let replaying = ["runs", "replay", run, "--strategy", "vote@extractor=llm", "--json"];
     let report = sandbox.call(replaying).settings(settings).run().json();
-    assert_eq!(line(&sandbox, &report), "complete selected 11110");
+    assert_eq!(line(&sandbox, &report), "complete verbatim 11110");
     insta::assert_snapshot!(report["synthesis"]["reason"].as_str().unwrap_or("-"), @"by what the extractor `google/gemini-4-argon` reads, no two answers agree; this is the one closest to the others");
     insta::assert_snapshot!(serde_json::to_string(&report["agreement"]["clusters"]).expect("it is JSON"), @r#"[{"seats":[1],"value":"Take the first design."},{"seats":[2],"value":"Take the second design."},{"seats":[3],"value":"Take the first design, and test it."}]"#);
 }

@@ -75,7 +75,7 @@ fn origin(run: &Run, report: &Report, outcome: &Outcome) -> String {
     };
     match outcome.kind {
         OutcomeKind::Fused => fused(report, outcome),
-        OutcomeKind::Selected if is_counted(run, outcome) => {
+        OutcomeKind::Selected | OutcomeKind::Verbatim if is_counted(run, outcome) => {
             let groups = report.agreement.as_ref();
             let own = groups.zip(outcome.base_seat).map(|(groups, seat)| groups.group_of(seat.0));
             let own = own.unwrap_or_default();
