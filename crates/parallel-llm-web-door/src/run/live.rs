@@ -166,15 +166,13 @@ impl Follower {
     /// Waits for news, collects what comes with it, and makes messages of it.
     async fn wait(&mut self) {
         let mut news = News::default();
-        match self.flush {
-            Some(flush) => match timeout_at(flush, self.watch.next()).await {
-                Ok(update) => self.take(update, &mut news),
-                Err(_) => news.has_text = true,
-            },
-            None => {
-                let update = self.watch.next().await;
-                self.take(update, &mut news);
-            }
+        let first = match self.flush {
+            Some(flush) => timeout_at(flush, self.watch.next()).await.ok(),
+            None => Some(self.watch.next().await),
+        };
+        match first {
+            Some(update) => self.take(update, &mut news),
+            None => news.has_text = true,
         }
         // Updates are taken as they come: a watch that is not read falls behind.
         while let Ok(update) = timeout_at(self.next_tick, self.watch.next()).await {
@@ -229,7 +227,7 @@ impl Follower {
         sections.retain(|id, html| self.copy.is_due(id, html, is_turn));
         // Before the sections: the last ones end the stream.
         let rests = self.copy.end_texts(shown, &mut sections);
-        self.send_pieces(rests);
+        self.send_pieces(&rests);
         let announce = (announced != self.announced).then(|| announced.described(run));
         self.announced = announced;
         self.is_over = !is_live;
@@ -261,12 +259,12 @@ impl Follower {
         }
         self.flush = is_waiting.then(|| self.flush.filter(|_| !is_late).unwrap_or(now + PIECE_WAIT));
         self.next_tick = now + TICK + TICK_PER_TEXT * u32::try_from(count).unwrap_or(u32::MAX);
-        self.send_pieces(pieces);
+        self.send_pieces(&pieces);
     }
 
-    fn send_pieces(&mut self, pieces: Vec<TextPiece>) {
+    fn send_pieces(&mut self, pieces: &[TextPiece]) {
         if !pieces.is_empty() {
-            self.copy.count(&pieces);
+            self.copy.count(pieces);
             self.ready.push(message("texts", &pieces));
         }
     }

@@ -258,9 +258,11 @@ impl<'a> Splitter<'a> {
             Event::Code(_) if self.shielded.has_maths(&range) => self.words("".into(), range, headings),
             Event::Code(text) => self.put(Event::Code(seen(text)), range, headings),
             Event::SoftBreak | Event::HardBreak | Event::Rule => self.put(event, range, headings),
-            // These forms are not read: maths is found before.
-            Event::InlineMath(_) | Event::DisplayMath(_) => {}
-            Event::FootnoteReference(_) | Event::TaskListMarker(_) => {}
+            // These forms are not read; maths is found before.
+            Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::FootnoteReference(_)
+            | Event::TaskListMarker(_) => {}
         }
     }
 
@@ -336,7 +338,7 @@ impl<'a> Splitter<'a> {
             }
             Tag::HtmlBlock => self.opening(is_shown, Event::Start(Tag::Paragraph), range, headings),
             Tag::BlockQuote(_) => {
-                self.opening(is_shown, Event::Start(Tag::BlockQuote(None)), range, headings)
+                self.opening(is_shown, Event::Start(Tag::BlockQuote(None)), range, headings);
             }
             tag => self.opening(is_shown, Event::Start(tag), range, headings),
         }
