@@ -99,6 +99,8 @@ class Live {
   }
 
   #connect() {
+    // What is not drawn yet comes again: the address says what is.
+    this.#pieces = [];
     const at = all('.writing[data-bytes]').map(({ id, dataset }) => [id.replace(/-text$/, ''), dataset.at, dataset.bytes, dataset.finished, dataset.chain].join(':'));
     this.#source = new EventSource(`/runs/${this.#run}/live?seq=${this.#seq}&at=${at.join(',')}`);
     this.#heard = performance.now();
