@@ -287,14 +287,17 @@ impl<'a> Scanner<'a> {
         }
         let touches =
             |character: Option<char>| character.is_some_and(|near| near.is_alphanumeric() || near == '$');
-        if touches(self.text[..at].chars().next_back()) || rest[1..].starts_with(char::is_whitespace) {
+        let end = next(&self.dollars, at + 1)?;
+        if touches(self.text[..at].chars().next_back()) || touches(self.text[end + 1..].chars().next()) {
             return None;
         }
-        let end = next(&self.dollars, at + 1)?;
         let content = &self.text[at + 1..end];
         let is_sum = content.starts_with(|first: char| first.is_ascii_digit())
             && !content.contains(['\\', '^', '_', '{', '=']);
-        if is_sum || content.ends_with(char::is_whitespace) || touches(self.text[end + 1..].chars().next()) {
+        // With a command in it, it may stand apart from its signs on both sides.
+        let blanks = [content.starts_with(char::is_whitespace), content.ends_with(char::is_whitespace)];
+        let is_apart = blanks == [true, true] && content.contains('\\') && !content.contains('\n');
+        if is_sum || !is_apart && blanks != [false, false] {
             return None;
         }
         self.inline(at, end + 1)
@@ -383,6 +386,7 @@ mod tests {
         check("\\[\na\n\n= b\n\\]", &["\\[\na\n\n= b\n\\]"]);
         check(r"\begin{a}\begin{b}x\end{b}\end{a}!", &[r"\begin{a}\begin{b}x\end{b}\end{a}"]);
         check(r"$5x = 10$, $n$, ($\{1, 2\}$)", &["$5x = 10$", "$n$", r"$\{1, 2\}$"]);
+        check(r"So $ \alpha\,b $ holds.", &[r"$ \alpha\,b $"]);
         check("> \\[\n> x\n> \\]", &["\\[\nx\n\\]"]);
         check(r"\(a \text{ for \$5 } \\) b\)", &[r"\(a \text{ for \$5 } \\) b\)"]);
     }
