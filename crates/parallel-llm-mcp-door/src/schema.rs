@@ -51,9 +51,10 @@ fn of_one_type(schema: &Value, definitions: &Value) -> Option<Value> {
     kinds.remove("null");
     let (kind, items) = kinds.pop_first().filter(|_| kinds.is_empty())?;
     let mut made = json!({ "type": kind });
-    if kind == "array" {
-        let of_items = items.and_then(|items| of_one_type(&items, definitions));
-        made["items"] = of_items.unwrap_or_else(|| json!({ "type": "object" }));
+    let of_items = items.and_then(|items| of_one_type(&items, definitions));
+    // Objects are what a list holds unless it says so.
+    if let Some(of_items) = of_items.filter(|items| kind == "array" && items["type"] != "object") {
+        made["items"] = of_items;
     }
     Some(made)
 }
