@@ -72,8 +72,12 @@ impl Engine {
     pub async fn open(&self, hub: Arc<Hub>, stop: Stop) -> Result<Underway, Failure> {
         let before = hub.snapshot();
         let plan = Arc::clone(&before.plan);
+        // The backstop of every new run: without prices, nothing could be reserved. From the seats, because a stored amount
+        // may be of a time when an unknown price counted as nothing.
+        let worst_case = plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps);
+        worst_case.check_known("the run", plan.budget)?;
         let lease = self.journal.open(Arc::clone(&plan)).await?;
-        let started = Event::Started { plan_hash: plan.plan_hash.clone(), reserved: plan.worst_case };
+        let started = Event::Started { plan_hash: plan.plan_hash.clone(), reserved: worst_case.known_part() };
         let context = self.context(hub, stop, lease, plan);
         context.log.stage(started);
         begin(before, context).await
@@ -83,8 +87,10 @@ impl Engine {
     /// seat whose reply is unknown may have been paid for and is asked again only if `reopening` names it.
     pub async fn reopen(&self, hub: Arc<Hub>, stop: Stop, reopening: Reopening) -> Result<Underway, Failure> {
         let mut before = hub.snapshot();
+        let worst_case = reopening.worst_case(&before.plan, before.chain());
+        worst_case.check_known("this part of the run", reopening.budget)?;
         let lease = self.journal.reopen(before.plan.run_id, before.seq).await?;
-        let reserved = reopening.worst_case(&before.plan, before.chain());
+        let reserved = worst_case.known_part();
         before.reopen(&reopening);
         let plan = Arc::clone(&before.plan);
         let context = self.context(hub, stop, lease, plan);

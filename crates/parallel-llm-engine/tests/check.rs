@@ -453,8 +453,8 @@ async fn a_continued_run_checks_answers_already_paid_for() {
 async fn checking_adds_nothing_to_the_planned_cost() {
     let plan = |strategy| checked_panel(&four_answers(), &check_script(&[])).asks(TASK, strategy).planned();
     let (checked, listed) = (plan(STRATEGY), plan("panel"));
-    assert_eq!((checked.steps.len(), checked.worst_case), (0, listed.worst_case));
-    assert!(plan("best-of-n").worst_case > checked.worst_case);
+    assert_eq!((checked.steps.len(), &checked.worst_case), (0, &listed.worst_case));
+    assert!(plan("best-of-n").worst_case.known_part() > checked.worst_case.known_part());
 }
 
 #[tokio::test(start_paused = true)]

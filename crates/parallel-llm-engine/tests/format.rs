@@ -6,11 +6,13 @@ use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::plan::flow::{PlannedFlow, Stage, StageNumber};
 use parallel_llm_engine::plan::step::{Step, StepKey, StepRole};
+use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
 use parallel_llm_engine::prompt::{PeerRank, Votes};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::request::persona_prompt::{PersonaPrompt, Stance};
+use parallel_llm_engine::request::price::PriceSource;
 use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::request::strategy::{Strategy, StrategyOptions, Switch};
 use parallel_llm_engine::request::wait::Wait;
@@ -54,6 +56,7 @@ fn seat(number: u8, name: &str) -> Seat {
         max_tokens: 16_000,
         strongest: number == 1,
         accuracy: None,
+        price_source: PriceSource::default(),
         price: Some(Price { input: PicoUsd(100), output: PicoUsd(10_000_000), request: PicoUsd(5) }),
         context_tokens: Some(1_000_000),
         effort: None,
@@ -90,7 +93,7 @@ fn plan() -> RunPlan {
         retries_max: 2,
         wait: Wait::Stragglers { share_percent: 60, after_ms: 45_000 },
         budget: PicoUsd::from_usd(3),
-        worst_case: PicoUsd(1_200_000_000_001),
+        worst_case: WorstCase::Known(PicoUsd(1_200_000_000_001)),
         store: StoreMode::Full,
         files: true,
         file_names: FileNames::default(),
@@ -273,6 +276,7 @@ fn events_of_a_continued_run() -> Vec<Recorded> {
         chosen_because: None,
         strategy_options: StrategyOptions::default(),
         budget: PicoUsd::from_usd(3),
+        prices: Vec::new(),
         limits: Vec::new(),
         warnings: Vec::new(),
     };

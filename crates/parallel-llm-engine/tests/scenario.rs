@@ -14,6 +14,7 @@ use parallel_llm_engine::port::{Caller, Checker, Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::persona::Personas;
 use parallel_llm_engine::request::persona_prompt::PersonaPrompt;
+use parallel_llm_engine::request::price::{PriceBook, PriceSource};
 use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
@@ -45,6 +46,7 @@ pub(crate) fn defaults() -> Defaults {
         strategy: Strategy::Synthesize.name().to_owned(),
         max_tokens: 1_000,
         budget: PicoUsd::from_usd(3),
+        prices: PriceBook { own_machines: [providers()[1].clone()].into(), ..PriceBook::default() },
         prompt_chars_max: 100_000,
         timers: Timers::default(),
         retries_max: 2,
@@ -90,6 +92,7 @@ pub(crate) fn seat(number: u8, model: &str) -> Seat {
         strongest: false,
         accuracy: None,
         price: info(model).price,
+        price_source: PriceSource::default(),
         context_tokens: None,
         effort: None,
         inputs: None,

@@ -22,7 +22,7 @@ pub const fn of(code: Code) -> StatusCode {
         // The caller's own token, never a provider's key, which is not the caller's concern.
         Code::TokenRefused => StatusCode::UNAUTHORIZED,
         // The caller's own limit, not the owner's account at a provider.
-        Code::Budget => StatusCode::PAYMENT_REQUIRED,
+        Code::Budget | Code::PriceUnknown => StatusCode::PAYMENT_REQUIRED,
         Code::ScopeMissing | Code::HostRefused => StatusCode::FORBIDDEN,
         Code::ModelUnknown | Code::RunNotFound => StatusCode::NOT_FOUND,
         Code::Repeated => StatusCode::CONFLICT,

@@ -187,9 +187,7 @@ impl Call {
         let mut question = sent.map_err(|_| cannot())?;
         let failure = match self.waiting.decision(&mut question.rx, self.client_cancel(), late).await {
             Ok(Ok(Ok(ClientResult::ElicitResult(answer)))) => {
-                let decide =
-                    if confirm::approves(Some(&answer)) { Decision::Approved } else { Decision::Declined };
-                return Ok(decide(order.excess));
+                return Ok(confirm::reply(Some(&answer)).on(order.excess));
             }
             Ok(_) => return Err(cannot()),
             Err(failure) => failure,

@@ -12,7 +12,7 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use parallel_llm_service::{Approvals, Decision, Excess, Fingerprint};
+use parallel_llm_service::{Approvals, ConsentReply, Decision, Excess, Fingerprint};
 
 /// The question's name in a result.
 const QUESTION: &str = "confirm_spend";
@@ -45,7 +45,7 @@ pub(super) fn redeem(
 ) -> Result<Option<Decision>, ErrorData> {
     let Some(token) = &request.request_state else { return Ok(None) };
     let answer = request.input_responses.as_ref().and_then(|answers| answers.get(QUESTION));
-    let read = |answer: &Value| approves(serde_json::from_value(answer.clone()).ok().as_ref());
+    let read = |answer: &Value| reply(serde_json::from_value(answer.clone()).ok().as_ref());
     approvals.redeem(call, token, answer.map(read)).map_err(|_| {
         let message = "this `requestState` does not belong to this call, or not any more: call the tool without it to be asked anew";
         ErrorData::invalid_params(message, None)
@@ -59,11 +59,9 @@ pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
 
 /// The question to the user as a form.
 pub(super) fn form(excess: Excess) -> ElicitRequestParams {
-    let Excess { worst_case, amount, limit } = excess;
-    let requested =
-        if amount > worst_case { format!(", and a budget of {amount} is asked for") } else { String::new() };
+    let Excess { likely, amount, limit } = excess;
     let message = format!(
-        "This call may cost up to {worst_case}{requested}. The setting `budget_usd` allows {limit}. Spend up to {amount} on it?"
+        "This call will cost about {likely}, and {amount} at most. The setting `budget_usd` allows {limit}. Spend up to {amount} on it?"
     );
     let approve = |field: rmcp::model::BooleanSchema| {
         field.title(format!("Spend up to {amount}")).description("For this call only.")
@@ -75,11 +73,15 @@ pub(super) fn form(excess: Excess) -> ElicitRequestParams {
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema }
 }
 
-/// Whether a reply approves: only an accepted form with its field set does.
-pub(super) fn approves(answer: Option<&ElicitResult>) -> bool {
-    let accepted = answer.filter(|answer| answer.action == ElicitationAction::Accept);
-    let field = accepted.and_then(|answer| answer.content.as_ref()?.get(FIELD));
-    field == Some(&Value::Bool(true))
+/// What a reply says. Only an accepted form with its field set approves; a closed one declines nothing.
+pub(super) fn reply(answer: Option<&ElicitResult>) -> ConsentReply {
+    let Some(answer) = answer else { return ConsentReply::Declines };
+    let field = answer.content.as_ref().and_then(|content| content.get(FIELD));
+    match answer.action {
+        ElicitationAction::Accept if field == Some(&Value::Bool(true)) => ConsentReply::Approves,
+        ElicitationAction::Cancel => ConsentReply::Dismisses,
+        _ => ConsentReply::Declines,
+    }
 }
 
 #[cfg(test)]
@@ -90,17 +92,18 @@ mod tests {
 
     #[test]
     fn only_a_yes_is_a_yes() {
-        let check = |answer: Value, expected: bool| {
+        use ConsentReply::{Approves, Declines, Dismisses};
+        let check = |answer: Value, expected: ConsentReply| {
             let read: Option<ElicitResult> = serde_json::from_value(answer.clone()).ok();
-            assert_eq!(approves(read.as_ref()), expected, "{answer}");
+            assert_eq!(reply(read.as_ref()), expected, "{answer}");
         };
-        check(json!({"action": "accept", "content": {"approve": true}}), true);
-        check(json!({"action": "decline"}), false);
-        check(json!({"action": "cancel"}), false);
-        check(json!({"action": "accept"}), false);
-        check(json!({"action": "accept", "content": {}}), false);
-        check(json!({"action": "accept", "content": {"approve": false}}), false);
-        check(json!({"action": "accept", "content": {"approve": "true"}}), false);
-        check(json!("accept"), false);
+        check(json!({"action": "accept", "content": {"approve": true}}), Approves);
+        check(json!({"action": "decline"}), Declines);
+        check(json!({"action": "cancel"}), Dismisses);
+        check(json!({"action": "accept"}), Declines);
+        check(json!({"action": "accept", "content": {}}), Declines);
+        check(json!({"action": "accept", "content": {"approve": false}}), Declines);
+        check(json!({"action": "accept", "content": {"approve": "true"}}), Declines);
+        check(json!("accept"), Declines);
     }
 }

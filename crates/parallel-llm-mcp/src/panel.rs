@@ -53,12 +53,16 @@ pub(crate) struct PanelShared {
 }
 
 /// What a question may cost, known before anything is paid.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// The most it can cost, in USD, as far as prices are known.
+    /// What it will cost in USD if replies are of the usual length.
+    pub likely_usd: f64,
+    /// The most it can cost, in USD; of the models with a known price if there are others.
     pub worst_case_usd: f64,
-    /// Its budget. A question whose worst case is above is refused.
+    /// The models without a known price. A question to any of them is refused, unless there is no budget.
+    pub unpriced_models: Vec<String>,
+    /// Its budget. A question whose worst case is above is refused. Infinite if the setting is `none`.
     pub budget_usd: f64,
 }
 
@@ -209,7 +213,12 @@ impl Panel {
         let question =
             question.into().resolve(services.settings.attachment_bytes_max).await.map_err(refused)?;
         let cost = Box::pin(services.ask.quote(question)).await.map_err(refused)?.cost();
-        Ok(Cost { worst_case_usd: cost.worst_case.as_usd(), budget_usd: cost.budget.as_usd() })
+        Ok(Cost {
+            likely_usd: cost.likely.as_usd(),
+            worst_case_usd: cost.worst_case.known_part().as_usd(),
+            unpriced_models: cost.worst_case.unpriced().iter().map(ToString::to_string).collect(),
+            budget_usd: cost.budget.limit_as_usd().unwrap_or(f64::INFINITY),
+        })
     }
 
     /// Continues a run that was interrupted or lacks seats: asks those without an answer. `run` is the run's id, or `@` for

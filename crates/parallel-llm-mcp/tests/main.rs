@@ -42,6 +42,7 @@ mod offers;
 mod openai;
 mod personas;
 mod pllm;
+mod prices;
 mod providers;
 mod quirks;
 mod repeats;

@@ -103,7 +103,7 @@ pub const fn of(code: Code) -> u8 {
         | Code::KeyLimit
         | Code::TokenRefused
         | Code::ScopeMissing => AUTH,
-        Code::Budget => BUDGET,
+        Code::Budget | Code::PriceUnknown => BUDGET,
         Code::Timeout => TIMEOUT,
         Code::OutputUnwritable | Code::Storage | Code::Damaged | Code::Spilled => STORAGE,
         Code::Internal => INTERNAL,

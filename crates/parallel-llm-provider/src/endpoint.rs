@@ -278,6 +278,11 @@ pub(crate) fn authority(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
+/// Whether a base URL leads to this machine. One that cannot be read does not.
+pub fn is_loopback_url(base_url: &str) -> bool {
+    Url::parse(base_url).is_ok_and(|url| is_loopback(&url))
+}
+
 /// Whether the host is this machine by its name alone, without name resolution.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {

@@ -56,7 +56,7 @@ pub use collector::Collector;
 pub use credit::Credit;
 pub use dialect::{CapField, Dialect, EffortField, KeyHeader, KeyRule, Protocol, UsageRequest};
 pub use documents::Documents;
-pub use endpoint::{Endpoint, KeyFetch};
+pub use endpoint::{Endpoint, KeyFetch, is_loopback_url};
 pub use known::Known;
 pub use models::{EMBEDDED_ON, embedded_catalogue};
 pub use scrubber::Scrubber;

@@ -22,9 +22,9 @@ pub use access::{
     TokenRequest, TokenState, may_be_token,
 };
 pub use ask::{
-    Approvals, Asking, Begun, CLIENT_TIMEOUT_UNKNOWN, Consent, Continuation, DECISION_MAX, Decision,
-    Detached, Excess, Fingerprint, Leaving, Order, Question, Quote, QuotedCost, Shutdown, Unapproved,
-    UnknownApproval, Waiting,
+    Approvals, Asking, Begun, CLIENT_TIMEOUT_UNKNOWN, Consent, ConsentReply, Continuation, DECISION_MAX,
+    Decision, Detached, Excess, Fingerprint, Leaving, Order, Question, Quote, QuotedCost, Shutdown,
+    Unapproved, UnknownApproval, Waiting,
 };
 pub use batch::{BatchResults, Batches, JobOutcome, Line, Submission, Submitted, WorkScope, Worker};
 pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, Remedy, size};

@@ -50,6 +50,7 @@ const fn public_message(code: Code) -> Option<PublicMessage> {
         | Code::Connection
         | Code::PromptTooLong
         | Code::Budget
+        | Code::PriceUnknown
         | Code::TokenRefused
         | Code::ScopeMissing
         | Code::Damaged

@@ -8,7 +8,7 @@ use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::{Attempt, Event};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{
-    Answer, Code, PicoUsd, ProviderId, Recorded, Reopening, Run, RunPlan, SeatStatus, Usage,
+    Answer, Code, ModelRef, PicoUsd, ProviderId, Recorded, Reopening, Run, RunPlan, SeatStatus, Usage,
 };
 
 use crate::row::call_row::{CallEnd, CallKey, CallSpend, FirstToken, HeardCall, ReconciledCall, SentCall};
@@ -27,6 +27,25 @@ pub(crate) struct Reservation {
 
 /// Reservations by the slot whose request they cover.
 pub(crate) type Reservations = BTreeMap<CallerSlot, Reservation>;
+
+/// What a run, a part of one or a request demands of the day's limits.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Demanded {
+    pub(crate) reservations: Reservations,
+    /// The models that may be called and have no known price: under a limit they are not.
+    pub(crate) unpriced: Vec<ModelRef>,
+}
+
+impl Demanded {
+    /// The demand of one request.
+    pub(crate) fn of_call(plan: &RunPlan, slot: CallerSlot) -> Self {
+        let reservations =
+            reservation(plan, slot).map(|reservation| (slot, reservation)).into_iter().collect();
+        let is_known = plan.worst_request(slot).is_some();
+        let model = plan.seat_at(slot).filter(|_| !is_known).map(|seat| seat.model.clone());
+        Self { reservations, unpriced: model.into_iter().collect() }
+    }
+}
 
 /// The changes that an append makes to the ledger, in this order.
 #[derive(Debug, Default)]
@@ -123,21 +142,26 @@ impl<'a> Effect<'a> {
 
 /// The reservations needed before these events may be written: the worst case of the part of the run that they begin.
 /// `run` is the run before them. `None` if they begin nothing.
-pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Reservations> {
+pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Demanded> {
     events.iter().find_map(|recorded| match Effect::of(&recorded.event) {
         Effect::Begins => {
-            let slots = run.plan.called(&run.plan.seats, run.chain(), &run.plan.steps);
-            Some(reservations(&run.plan, slots))
+            let plan = &run.plan;
+            let slots = plan.called(&plan.seats, run.chain(), &plan.steps);
+            let worst_case = plan.worst_case_of(&plan.seats, run.chain(), &plan.steps);
+            let unpriced = worst_case.unpriced().to_vec();
+            Some(Demanded { reservations: reservations(plan, slots), unpriced })
         }
         Effect::Continues(reopening) => {
+            let worst_case = reopening.worst_case(&run.plan, run.chain());
             let plan = reopening.extend(&run.plan);
-            Some(reservations(&plan, reopening.called(&plan, run.chain())))
+            let reservations = reservations(&plan, reopening.called(&plan, run.chain()));
+            Some(Demanded { reservations, unpriced: worst_case.unpriced().to_vec() })
         }
         _ => None,
     })
 }
 
-/// The worst-case cost of calls of these slots; slots with unknown prices are left out.
+/// The worst-case cost of calls of these slots.
 fn reservations(plan: &RunPlan, slots: Vec<CallerSlot>) -> Reservations {
     slots.into_iter().filter_map(|slot| Some((slot, reservation(plan, slot)?))).collect()
 }

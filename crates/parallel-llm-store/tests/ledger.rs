@@ -327,7 +327,7 @@ async fn continuing_a_run_is_limited_and_a_refusal_changes_nothing() {
     assert!(!store.load(RunScope::All, run_id(1)).await.unwrap().unwrap().interrupted);
 
     let lease = store.take_over(run_id(1)).await.unwrap();
-    let enough = vec![reopening(new(3), 9), sent(seat(2, 2)), sent(seat(3, 1))];
+    let enough = vec![reopening(priced(3), 9), sent(seat(2, 2)), sent(seat(3, 1))];
     store.append(lease, recorded(lease.next_seq, enough)).await.unwrap();
     let run = store.list(RunScope::All, RunFilter::default()).await.unwrap().pop().unwrap();
     assert_eq!((run.seats, run.status, run.closed_at_ms), (3, RunStatus::Running, None));

@@ -24,6 +24,7 @@ use crate::port::{Call, Permit, ReplyEnd, ReplyPart};
 use crate::prompt::reply::Reveal;
 use crate::request::Message;
 use crate::request::panel::Seat;
+use crate::request::price::PriceSource;
 use crate::run::SeatView;
 use crate::run::event::{Attempt, Event};
 use crate::run::prompt_record::Prompt;
@@ -156,8 +157,13 @@ impl UpstreamCall {
         if self.context.turn.room(self.slot) == 0 {
             return Admission::Refused(self.context.turn.overflow());
         }
+        if self.seat.price_source == PriceSource::Unlisted {
+            // Nobody knows what it costs, and most likely there is no such model.
+            let message = format!("the list of its provider has no model `{}`", self.seat.model);
+            return Admission::Refused(Failure::new(Code::ModelUnknown, message));
+        }
         let input_bytes = self.prompt.messages.iter().map(Message::weight_bytes).sum();
-        match self.context.budget.reserve(budget::worst_call(&self.seat, input_bytes)) {
+        match self.context.budget.reserve(&budget::worst_call(&self.seat, input_bytes)) {
             Ok(reserved) => self.reserved = reserved,
             Err(failure) => return Admission::Refused(failure),
         }

@@ -128,6 +128,7 @@ impl Quorum {
 mod tests {
     use super::*;
     use crate::request::panel::{ModelRef, ProviderId};
+    use crate::request::price::PriceSource;
 
     fn asking(wait: Wait, seats: &[Seat]) -> Quorum {
         let mut quorum = Quorum::new(wait);
@@ -147,6 +148,7 @@ mod tests {
                 strongest: false,
                 accuracy: None,
                 price: None,
+                price_source: PriceSource::default(),
                 context_tokens: None,
                 effort: None,
                 inputs: None,

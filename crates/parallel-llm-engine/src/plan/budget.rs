@@ -4,23 +4,16 @@
 
 use parking_lot::Mutex;
 
+use crate::plan::worst_case::{self, WorstCase};
 use crate::request::panel::Seat;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
 
-/// The most one call of a seat can cost; `None` if its price is unknown.
-pub fn worst_call(seat: &Seat, input_bytes: u64) -> Option<PicoUsd> {
-    seat.price.map(|price| price.cost(tokens_in(input_bytes), u64::from(seat.max_tokens)))
-}
-
-/// Fails if the worst case exceeds the budget. `what` is the subject of the message.
-pub fn check(what: &str, worst_case: PicoUsd, budget: PicoUsd) -> Result<(), Failure> {
-    if worst_case <= budget {
-        return Ok(());
-    }
-    Err(Failure::new(Code::Budget, format!("{what} may cost up to {worst_case}; the budget is {budget}")))
+/// The most one call of a seat can cost.
+pub fn worst_call(seat: &Seat, input_bytes: u64) -> WorstCase {
+    WorstCase::of(&seat.model, seat.cost_max(tokens_in(input_bytes), seat.max_tokens))
 }
 
 /// The budget of one run.
@@ -48,9 +41,12 @@ impl Budget {
         totals.spent = totals.spent.plus(spent);
     }
 
-    /// Reserves the worst case of a call before it is sent. An unknown price reserves nothing.
-    pub fn reserve(&self, worst: Option<PicoUsd>) -> Result<PicoUsd, Failure> {
-        let worst = worst.unwrap_or_default();
+    /// Reserves the worst case of a call before it is sent. Fails for an unknown one, unless there is no limit.
+    pub fn reserve(&self, worst: &WorstCase) -> Result<PicoUsd, Failure> {
+        if !worst.unpriced().is_empty() && !self.limit.is_unlimited() {
+            return Err(worst_case::unpriced("the call", worst.unpriced(), self.limit));
+        }
+        let worst = worst.known_part();
         let mut totals = self.totals.lock();
         let wanted = totals.spent.plus(totals.reserved).plus(worst);
         if wanted > self.limit {
@@ -74,16 +70,30 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::panel::{ModelRef, ProviderId};
+
+    fn reserve(budget: &Budget, pico: i64) -> Result<PicoUsd, Failure> {
+        budget.reserve(&WorstCase::Known(PicoUsd(pico)))
+    }
+
+    #[test]
+    fn a_call_without_a_known_price_is_not_sent_under_a_limit() {
+        let model = ModelRef { provider: ProviderId("lab".to_owned()), model: "a".to_owned() };
+        let unknown = WorstCase::of(&model, None);
+        let refused = Budget::new(PicoUsd::from_usd(1_000)).reserve(&unknown).unwrap_err();
+        assert_eq!(refused.code, Code::PriceUnknown);
+        assert_eq!(Budget::new(PicoUsd::UNLIMITED).reserve(&unknown).unwrap(), PicoUsd::ZERO);
+    }
 
     #[test]
     fn reserved_money_is_not_spent_twice() {
         let budget = Budget::new(PicoUsd(100));
-        let first = budget.reserve(Some(PicoUsd(60))).unwrap();
-        assert_eq!(budget.reserve(Some(PicoUsd(60))).unwrap_err().code, Code::Budget);
+        let first = reserve(&budget, 60).unwrap();
+        assert_eq!(reserve(&budget, 60).unwrap_err().code, Code::Budget);
         budget.settle(first, Some(PicoUsd(10)));
-        let second = budget.reserve(Some(PicoUsd(60))).unwrap();
+        let second = reserve(&budget, 60).unwrap();
         budget.settle(second, None);
-        assert_eq!(budget.reserve(Some(PicoUsd(31))).unwrap_err().code, Code::Budget);
-        assert_eq!(budget.reserve(Some(PicoUsd(30))).unwrap(), PicoUsd(30));
+        assert_eq!(reserve(&budget, 31).unwrap_err().code, Code::Budget);
+        assert_eq!(reserve(&budget, 30).unwrap(), PicoUsd(30));
     }
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{RunPlan, step};
 use crate::request::panel::{ModelRef, ProviderId, Seat, SeatNumber};
+use crate::request::price::PriceSource;
 use crate::request::strategy::{Calls, Extractor, Format, Strategy, StrategyChoice, StrategyOptions};
 
 /// The calls of a run in which none fails and no option is set.
@@ -88,6 +89,7 @@ pub(super) fn blank_seat(index: usize) -> Seat {
         strongest: false,
         accuracy: None,
         price: None,
+        price_source: PriceSource::default(),
         context_tokens: None,
         inputs: None,
         json_mode: false,

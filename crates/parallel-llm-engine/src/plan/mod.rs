@@ -15,6 +15,7 @@ pub(crate) mod seed;
 pub mod slots;
 pub mod step;
 mod unknown;
+pub mod worst_case;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,11 +24,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::flow::PlannedFlow;
 use crate::plan::step::Step;
+use crate::plan::worst_case::WorstCase;
 use crate::request::catalogue::Catalogue;
 use crate::request::file_names::FileNames;
 use crate::request::flow::Flow;
 use crate::request::panel::{ProviderId, Seat};
 use crate::request::persona::Personas;
+use crate::request::price::PriceBook;
 use crate::request::routing::Routing;
 use crate::request::strategy::{Strategy, StrategyChoice, StrategyOptions};
 use crate::request::wait::Wait;
@@ -84,6 +87,8 @@ pub struct Defaults {
     pub routing: Routing,
     /// The most one run may cost.
     pub budget: PicoUsd,
+    /// What is known of prices besides the catalogues.
+    pub prices: PriceBook,
     /// The longest prompt in characters.
     pub prompt_chars_max: usize,
     /// Time limits.
@@ -187,8 +192,8 @@ pub struct RunPlan {
     pub wait: Wait,
     /// The most the run may cost.
     pub budget: PicoUsd,
-    /// The worst case of its cost, as far as prices are known.
-    pub worst_case: PicoUsd,
+    /// The worst case of its cost.
+    pub worst_case: WorstCase,
     /// How much is stored.
     pub store: StoreMode,
     /// Whether answers are also written as files.

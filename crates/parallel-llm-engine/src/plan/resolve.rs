@@ -7,14 +7,14 @@ use std::sync::Arc;
 use crate::plan::flow::PlannedFlow;
 use crate::plan::seats::{self, References, Sampling};
 use crate::plan::step::Step;
-use crate::plan::{Identity, RunPlan, Terms, budget, hash, input_bytes, question, samples, step};
+use crate::plan::worst_case::WorstCase;
+use crate::plan::{Identity, RunPlan, Terms, hash, input_bytes, question, samples, step};
 use crate::request::flow::{Flow, FlowError};
 use crate::request::panel::Seat;
 use crate::request::strategy::{ResolvedStrategy, StrategyChoice};
 use crate::request::{Message, RunRequest};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
-use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
 
 /// The version of the stored shape.
@@ -24,7 +24,7 @@ impl RunPlan {
     /// Resolves a request. Fails if it is wrong, or if its worst case exceeds the budget.
     pub fn resolve(request: RunRequest, terms: &Terms<'_>, identity: Identity) -> Result<Self, Failure> {
         let plan = Self::draft(request, terms, identity)?;
-        budget::check("the run", plan.worst_case, plan.budget)?;
+        plan.worst_case.check("the run", plan.budget)?;
         Ok(plan)
     }
 
@@ -69,7 +69,7 @@ impl RunPlan {
             retries_max: defaults.retries_max,
             wait: chosen.choice.wait(defaults.wait.within_client_timeout(request.client_timeout_ms)),
             budget: request.budget.unwrap_or(defaults.budget),
-            worst_case: PicoUsd::ZERO,
+            worst_case: WorstCase::ZERO,
             store: request.store.unwrap_or(defaults.store),
             files: request.files.unwrap_or(defaults.files),
             file_names: defaults.file_names.clone(),
@@ -105,7 +105,7 @@ fn panel(request: &RunRequest, terms: &Terms<'_>, warnings: &mut Vec<Warning>) -
     let references = References::of_panel(request, defaults);
     let seats = seats::resolve_panel(references, &request.messages, terms, &sampling, warnings)?;
     let by_hand = request.synthesizer.as_ref();
-    let synthesizers = seats::resolve_chain(by_hand, &defaults.synthesizers, terms, &sampling)?;
+    let synthesizers = seats::resolve_chain(by_hand, &defaults.synthesizers, terms, &sampling, warnings)?;
     let text = request.strategy.as_deref().unwrap_or(&defaults.strategy);
     let chosen = ResolvedStrategy::of(text, &question(&request.messages), defaults.checker.is_some())?;
     chosen.choice.check_seats(&seats)?;

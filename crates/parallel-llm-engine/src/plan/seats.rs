@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::plan::{Defaults, Terms, unknown};
-use crate::request::catalogue::ModelInfo;
+use crate::request::catalogue::{ModelInfo, Price};
 use crate::request::flow::FlowStage;
 use crate::request::panel::{ModelRef, PanelEntry, SEATS_MAX, Seat, SeatNumber};
 use crate::request::persona_prompt::PersonaPrompt;
+use crate::request::price::PriceSource;
 use crate::request::{Effort, Message, RunRequest, persona};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -118,7 +119,7 @@ pub(crate) fn addition(
         None => Vec::new(),
     };
     let chain = &terms.defaults.synthesizers;
-    let synthesizers = resolve_chain(request.synthesizer.as_ref(), chain, terms, &sampling)?;
+    let synthesizers = resolve_chain(request.synthesizer.as_ref(), chain, terms, &sampling, &mut warnings)?;
     Ok(Addition { seats, synthesizers, warnings })
 }
 
@@ -189,13 +190,16 @@ pub(super) fn resolve_chain(
     configured: &[String],
     terms: &Terms<'_>,
     sampling: &Sampling,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Seat>, Failure> {
     let mut chain: Vec<Seat> = Vec::new();
     for reference in by_hand.into_iter().chain(configured) {
         let entry = parse(reference, terms)?;
         persona::refuse(&entry)?;
-        if by_hand == Some(reference) {
-            known(&entry.model, terms)?;
+        match known(&entry.model, terms) {
+            Err(unknown) if by_hand == Some(reference) => return Err(unknown),
+            Err(unknown) => warnings.push(Warning::of("settings", &unknown)),
+            Ok(()) => {}
         }
         // The temperature of the request is meant for variety in the panel; a synthesizer keeps its provider's default. It
         // also reads the answers, whose length is unknown yet: `u64::MAX` stands for "as much as it can read".
@@ -261,6 +265,7 @@ fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, sampling: &Sampling
     let wanted = entry.options.max_tokens.unwrap_or(sampling.max_tokens);
     let context_tokens = info.and_then(|info| info.context_tokens);
     let most = info.and_then(|info| info.output_tokens_max).and_then(|most| u32::try_from(most).ok());
+    let (price, price_source) = price_of(&entry.model, sampling.input_tokens, terms);
     Seat {
         number: SeatNumber::at(index),
         model: entry.model.clone(),
@@ -273,10 +278,21 @@ fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, sampling: &Sampling
         effort: entry.options.effort.or(sampling.effort),
         strongest: entry.options.strongest,
         accuracy: entry.options.accuracy,
-        price: info.and_then(|info| info.price_at(sampling.input_tokens)),
+        price,
+        price_source,
         context_tokens,
         inputs: info.and_then(|info| info.inputs),
         json_mode: info.is_some_and(|info| info.json_mode),
         persona_prompt: None,
     }
+}
+
+/// The price of a model in a call with this many input tokens, and where it comes from.
+pub(crate) fn price_of(
+    model: &ModelRef,
+    input_tokens: u64,
+    terms: &Terms<'_>,
+) -> (Option<Price>, PriceSource) {
+    let is_live = terms.catalogues.get(&model.provider).is_some_and(|catalogue| catalogue.is_live());
+    terms.defaults.prices.price(model, input_tokens, info(model, terms), is_live)
 }

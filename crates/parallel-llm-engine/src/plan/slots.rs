@@ -7,7 +7,9 @@ use crate::plan::budget;
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::flow::{PlannedFlow, chain_of};
 use crate::plan::step::{Step, StepKey, StepRole, longest_tokens};
-use crate::request::panel::{Seat, SeatNumber};
+use crate::plan::worst_case::WorstCase;
+use crate::request::panel::{ModelRef, Seat, SeatNumber};
+use crate::request::price::PriceSource;
 use crate::request::strategy::StrategyOptions;
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
@@ -79,19 +81,68 @@ impl RunPlan {
         of_stage.unwrap_or((Cow::Borrowed(&self.seats), self.strategy_options))
     }
 
-    /// The worst case of these slots, as far as prices are known.
+    /// The worst case of these slots. Its amount is that of the calls made if none fails; what others cost is reserved when
+    /// they are made. It is known only if the price of every model that may be called is, also of those called if another
+    /// fails.
     pub fn worst_case_of<'a>(
+        &self,
+        asked: impl IntoIterator<Item = &'a Seat> + Clone,
+        chain: &'a [Seat],
+        steps: &'a [Step],
+    ) -> WorstCase {
+        let called = self.called(asked.clone(), chain, steps);
+        let known: PicoUsd = called.into_iter().filter_map(|slot| self.worst_request(slot)).sum();
+        let may_be = self.callable(asked, chain, steps).into_iter().filter_map(|slot| {
+            let model = &self.seat_at(slot)?.model;
+            Some(WorstCase::of(model, self.worst_request(slot).map(|_| PicoUsd::ZERO)))
+        });
+        WorstCase::Known(known).plus(may_be.sum())
+    }
+
+    /// The models whose price is an estimate from another provider's list, each once.
+    pub fn estimated(&self) -> Vec<ModelRef> {
+        let seats = self.seats.iter().chain(&self.synthesizers);
+        let mut models: Vec<ModelRef> = Vec::new();
+        for seat in seats.filter(|seat| seat.price_source == PriceSource::Estimate) {
+            if !models.contains(&seat.model) {
+                models.push(seat.model.clone());
+            }
+        }
+        models
+    }
+
+    /// The slots that may be called: those of [`Self::called`], and those called if others fail.
+    fn callable<'a>(
         &self,
         asked: impl IntoIterator<Item = &'a Seat>,
         chain: &'a [Seat],
         steps: &'a [Step],
-    ) -> PicoUsd {
-        self.called(asked, chain, steps).into_iter().filter_map(|slot| self.worst_request(slot)).sum()
+    ) -> Vec<CallerSlot> {
+        let asked = asked.into_iter().map(|seat| CallerSlot::Seat(seat.number));
+        let fusers: Vec<&Seat> = match &self.flow {
+            Some(flow) => {
+                let fusing = flow.stages.iter().filter(|stage| stage.inputs() > 1);
+                fusing.flat_map(|stage| stage.strategy.fusers(chain_of(stage, &self.synthesizers))).collect()
+            }
+            None => self.strategy.fusers(chain).iter().collect(),
+        };
+        let fusers = fusers.into_iter().map(|seat| CallerSlot::Synthesizer(seat.number));
+        asked.chain(fusers).chain(steps.iter().map(|step| CallerSlot::Step(step.number))).collect()
     }
 
     /// The cost of the run if every reply has [`TYPICAL_REPLY_TOKENS`] or its cap, and no call is saved or repeated, as
     /// far as prices are known.
     pub fn likely_cost(&self) -> PicoUsd {
+        self.likely_cost_of(&self.seats, &self.synthesizers, &self.steps)
+    }
+
+    /// The likely cost of these slots, as [`Self::likely_cost`].
+    pub fn likely_cost_of<'a>(
+        &self,
+        asked: impl IntoIterator<Item = &'a Seat>,
+        chain: &'a [Seat],
+        steps: &'a [Step],
+    ) -> PicoUsd {
         let mut plan = self.clone();
         for seat in plan.seats.iter_mut().chain(&mut plan.synthesizers) {
             seat.max_tokens = seat.max_tokens.min(TYPICAL_REPLY_TOKENS);
@@ -100,7 +151,7 @@ impl RunPlan {
         for step in &mut plan.steps {
             step.input_tokens_max = step.input_tokens_max.min(2 * tokens_in(self.input_bytes()) + answers);
         }
-        plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps)
+        self.called(asked, chain, steps).into_iter().filter_map(|slot| plan.worst_request(slot)).sum()
     }
 
     /// The most one request of this slot can cost; `None` if its price is unknown. A seat reads the conversation and its
@@ -109,13 +160,14 @@ impl RunPlan {
         let seat = self.seat_at(slot)?;
         let read = match slot {
             CallerSlot::Seat(_) => {
-                return budget::worst_call(seat, self.input_bytes() + seat.persona_prompt_bytes());
+                let input_bytes = self.input_bytes() + seat.persona_prompt_bytes();
+                return budget::worst_call(seat, input_bytes).known();
             }
             CallerSlot::Synthesizer(number) => {
                 let (inputs, options) = self.inputs_of(number);
                 // A single answer is not fused.
                 if inputs.len() < 2 {
-                    return seat.price.map(|_| PicoUsd::ZERO);
+                    return Some(PicoUsd::ZERO);
                 }
                 let answers = longest_tokens(options, inputs.iter(), options.shown_max(inputs.len()));
                 // A separate analysis, which is then read, has the same output cap as the text.
@@ -125,6 +177,6 @@ impl RunPlan {
             CallerSlot::Step(number) => self.steps.get(number.index())?.input_tokens_max,
         };
         let read = read.min(seat.context_tokens.unwrap_or(u64::MAX));
-        seat.price.map(|price| price.cost(read, u64::from(seat.max_tokens)))
+        seat.cost_max(read, seat.max_tokens)
     }
 }

@@ -9,6 +9,7 @@ mod message;
 pub mod panel;
 pub mod persona;
 pub mod persona_prompt;
+pub mod price;
 pub mod routing;
 pub mod short_name;
 pub mod strategy;

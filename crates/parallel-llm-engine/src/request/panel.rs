@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::catalogue::{Inputs, Price};
 use crate::request::persona_prompt::{self, PersonaPrompt, Stance};
+use crate::request::price::PriceSource;
 use crate::request::{Effort, Message, Part, Role};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::money::PicoUsd;
 use crate::value::nearest;
 
 /// The most seats one panel may have.
@@ -189,6 +191,9 @@ pub struct Seat {
     pub accuracy: Option<f64>,
     /// The price of the catalogue, if it has one.
     pub price: Option<Price>,
+    /// Where that price comes from, or why there is none.
+    #[serde(default, skip_serializing_if = "PriceSource::is_list")]
+    pub price_source: PriceSource,
     /// How much the model can read and write together, in tokens, if the catalogue knows.
     pub context_tokens: Option<u64>,
     /// The kinds of files the model takes, if the catalogue knows.
@@ -216,6 +221,16 @@ impl Seat {
             stance: prompt.and_then(|prompt| prompt.stance.clone()),
         };
         PanelEntry { model: self.model.clone(), count: 1, options }
+    }
+
+    /// The most a call with so many tokens can cost; `None` if nobody tells its price. A server of the user's own asks for no
+    /// money, and a model that is not sold is not asked.
+    pub fn cost_max(&self, input_tokens: u64, output_tokens: u32) -> Option<PicoUsd> {
+        match (self.price, self.price_source) {
+            (Some(price), _) => Some(price.cost(input_tokens, output_tokens.into())),
+            (None, PriceSource::OwnMachine | PriceSource::Unlisted) => Some(PicoUsd::ZERO),
+            (None, _) => None,
+        }
     }
 
     /// The conversation as this seat gets it: behind the seat's own system message, so that the caller's instructions have

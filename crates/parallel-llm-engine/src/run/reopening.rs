@@ -4,17 +4,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::budget;
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::{self, Step};
+use crate::plan::worst_case::WorstCase;
 use crate::plan::{DayLimit, RunPlan, Terms, seats};
 use crate::request::RunRequest;
+use crate::request::catalogue::Price;
 use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
+use crate::request::price::PriceSource;
 use crate::request::strategy::{ResolvedStrategy, Strategy, StrategyChoice, StrategyOptions};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::next::Advice;
+use crate::value::usage::tokens_in;
 use crate::value::warning::Warning;
 
 /// The most synthesizers of a run in all its parts, limited by their numbers.
@@ -29,6 +32,17 @@ pub struct SoFar<'a> {
     pub chain: &'a [Seat],
     /// The most it may have cost.
     pub spent: PicoUsd,
+}
+
+/// The price of a seat or synthesizer of an earlier part, as it is today.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlotPrice {
+    /// Whose price it is.
+    pub slot: CallerSlot,
+    /// The price; `None` if its source tells why there is none.
+    pub price: Option<Price>,
+    /// Where it comes from.
+    pub source: PriceSource,
 }
 
 /// A further part of a run, resolved.
@@ -57,6 +71,9 @@ pub struct Reopening {
     pub chosen_because: Option<String>,
     /// The most the whole run may cost, earlier parts included.
     pub budget: PicoUsd,
+    /// The prices of today, where they differ from those of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<SlotPrice>,
     /// The limits of a day in force now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<DayLimit>,
@@ -77,6 +94,7 @@ impl Reopening {
             strategy_options: plan.strategy_options,
             chosen_because: plan.chosen_because.clone(),
             budget: plan.budget,
+            prices: Vec::new(),
             limits: Vec::new(),
             warnings: Vec::new(),
         }
@@ -135,9 +153,36 @@ impl Reopening {
 
     /// Sets the budget of this part, on top of what the run has cost so far. Fails if the part may cost more.
     pub fn within(mut self, so_far: SoFar<'_>, budget: PicoUsd) -> Result<Self, Failure> {
-        budget::check("this part of the run", self.worst_case(so_far.plan, so_far.chain), budget)?;
         self.budget = so_far.spent.plus(budget);
+        self.check(so_far)?;
         Ok(self)
+    }
+
+    /// The worst case of this part. Fails if it is unknown, or above what is left of the budget.
+    pub fn check(&self, so_far: SoFar<'_>) -> Result<WorstCase, Failure> {
+        let worst_case = self.worst_case(so_far.plan, so_far.chain);
+        worst_case.check("this part of the run", self.budget_left(so_far))?;
+        Ok(worst_case)
+    }
+
+    /// What this part may cost.
+    pub fn budget_left(&self, so_far: SoFar<'_>) -> PicoUsd {
+        if self.budget.is_unlimited() { self.budget } else { self.budget.minus(so_far.spent) }
+    }
+
+    /// Takes the prices of today for the calls of this part. A price that nobody tells any more stays as it was.
+    pub fn with_prices_of_today(&mut self, plan: &RunPlan, terms: &Terms<'_>) {
+        let input_tokens = tokens_in(plan.input_bytes());
+        let seats = plan.seats.iter().map(|seat| (CallerSlot::Seat(seat.number), seat, input_tokens));
+        let chain = plan.synthesizers.iter();
+        let chain = chain.map(|seat| (CallerSlot::Synthesizer(seat.number), seat, u64::MAX));
+        let today = seats.chain(chain).filter_map(|(slot, seat, input_tokens)| {
+            let (price, source) = seats::price_of(&seat.model, input_tokens, terms);
+            let is_told = price.is_some() || source != PriceSource::List;
+            let differs = (price, source) != (seat.price, seat.price_source);
+            (is_told && differs).then_some(SlotPrice { slot, price, source })
+        });
+        self.prices = today.collect();
     }
 
     /// The strategy of this part and its options.
@@ -148,10 +193,21 @@ impl Reopening {
     /// The plan with what this part adds to it.
     #[must_use]
     pub fn extend(&self, plan: &RunPlan) -> RunPlan {
-        let with = |old: &[Seat], new: &[Seat]| [old, new].concat();
+        let mut seats = [plan.seats.as_slice(), &self.seats].concat();
+        let mut synthesizers = [plan.synthesizers.as_slice(), &self.synthesizers].concat();
+        for today in &self.prices {
+            let seat = match today.slot {
+                CallerSlot::Seat(number) => seats.get_mut(number.index()),
+                CallerSlot::Synthesizer(number) => synthesizers.get_mut(number.index()),
+                CallerSlot::Step(_) => None,
+            };
+            if let Some(seat) = seat {
+                (seat.price, seat.price_source) = (today.price, today.source);
+            }
+        }
         RunPlan {
-            seats: with(&plan.seats, &self.seats),
-            synthesizers: with(&plan.synthesizers, &self.synthesizers),
+            seats,
+            synthesizers,
             steps: [plan.steps.as_slice(), &self.steps].concat(),
             // Another text is made of the answers of all seats at once.
             flow: plan.flow.clone().filter(|_| self.synthesizers.is_empty()),
@@ -179,10 +235,16 @@ impl Reopening {
         plan.called(asked, chain, self.steps_of(plan))
     }
 
-    /// The worst case of this part, as far as prices are known. `chain` is as for [`Reopening::asked`].
-    pub fn worst_case(&self, plan: &RunPlan, chain: &[Seat]) -> PicoUsd {
+    /// The worst case of this part. `chain` is as for [`Reopening::asked`].
+    pub fn worst_case(&self, plan: &RunPlan, chain: &[Seat]) -> WorstCase {
         let (asked, chain) = self.asked(plan, chain);
         self.extend(plan).worst_case_of(asked, chain, self.steps_of(plan))
+    }
+
+    /// What this part will cost if its replies are of the usual length. `chain` is as for [`Reopening::asked`].
+    pub fn likely_cost(&self, plan: &RunPlan, chain: &[Seat]) -> PicoUsd {
+        let (asked, chain) = self.asked(plan, chain);
+        self.extend(plan).likely_cost_of(asked, chain, self.steps_of(plan))
     }
 
     /// The steps of this part: its own, else those of the part before.

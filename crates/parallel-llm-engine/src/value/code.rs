@@ -96,6 +96,9 @@ codes! {
     RunNotFound = "run_not_found", retryable: false,
         "No run has this id in this data folder.",
         next: [Next::Use(Operation::FindRun)];
+    PriceUnknown = "price_unknown", retryable: false,
+        "No price is known for a model of the question, so nobody can say what the run may cost, and a budget cannot hold. Its provider's list was asked, and OpenRouter's list was searched for the same model. Nothing was sent.",
+        next: [Next::AllowAnyCost, Next::GivePrice(Cow::Borrowed("MODEL")), Next::Do(Advice::AskAnotherModel)];
     Budget = "budget", retryable: false,
         "The worst case of the run costs more than its budget, or the budget is used up.",
         next: [Next::Raise(Limit::Budget), Next::Lower(Limit::OutputTokens), Next::Do(Advice::AskFewerModels)];

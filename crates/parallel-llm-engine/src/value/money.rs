@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Pico-USD in one USD.
 const PICO_PER_USD: f64 = 1e12;
+/// Pico-USD in a cent.
+const PICO_PER_CENT: i64 = 10_000_000_000;
 /// Pico-USD in a hundredth of a cent.
 const PICO_PER_TYPED: i64 = 100_000_000;
 /// Digits after the point that a pico-USD can hold.
@@ -21,6 +23,9 @@ impl PicoUsd {
     pub const ZERO: Self = Self(0);
     /// The largest amount, at which sums saturate.
     pub const MAX: Self = Self(i64::MAX);
+
+    /// No limit, as a budget: the largest amount, which no sum of real costs reaches.
+    pub const UNLIMITED: Self = Self::MAX;
 
     /// Whole US dollars.
     pub const fn from_usd(usd: i64) -> Self {
@@ -65,6 +70,26 @@ impl PicoUsd {
         Self(self.0.saturating_add(PICO_PER_TYPED - 1) / PICO_PER_TYPED * PICO_PER_TYPED)
     }
 
+    /// A budget that holds this amount, as short as a person would type it: whole cents, below a cent as
+    /// [`Self::rounded_up`].
+    #[must_use]
+    pub const fn rounded_up_to_cents(self) -> Self {
+        if self.0 < PICO_PER_CENT {
+            return self.rounded_up();
+        }
+        Self(self.0.saturating_add(PICO_PER_CENT - 1) / PICO_PER_CENT * PICO_PER_CENT)
+    }
+
+    /// Whether it stands for no limit.
+    pub const fn is_unlimited(self) -> bool {
+        self.0 == Self::UNLIMITED.0
+    }
+
+    /// The amount of a limit in USD, for JSON; `None` if there is no limit.
+    pub fn limit_as_usd(self) -> Option<f64> {
+        (!self.is_unlimited()).then(|| self.as_usd())
+    }
+
     /// The amount in USD, for JSON and display.
     pub fn as_usd(self) -> f64 {
         self.0 as f64 / PICO_PER_USD
@@ -98,6 +123,9 @@ impl std::iter::Sum for PicoUsd {
 impl std::fmt::Display for PicoUsd {
     /// Two significant digits below a cent, cents above: `$0.0021`, `$1.20`.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_unlimited() {
+            return out.write_str("unlimited");
+        }
         let usd = self.as_usd();
         if self.0 == 0 || usd >= 0.1 {
             write!(out, "${usd:.2}")

@@ -63,7 +63,11 @@ async fn no_flow_exceeds_what_its_plan_says() {
         let calls = plan.calls();
         let rounds = plan.rounds() as u64;
         assert!((calls.fewest..=calls.most).contains(&result.asked.len()), "seed {seed}: {calls:?}\n{end}");
-        assert!(result.run.cost() <= plan.worst_case, "seed {seed}: {} at most\n{end}", plan.worst_case);
+        assert!(
+            result.run.cost() <= plan.worst_case.known_part(),
+            "seed {seed}: {} at most\n{end}",
+            plan.worst_case
+        );
         let decided_ms = result.run.decided_ms.expect("it is decided");
         assert!(decided_ms <= rounds * CALL_MS, "seed {seed}: {rounds} rounds\n{end}");
         kinds.insert((is_exact(&result.run, calls.most, result.asked.len()), decided_ms == rounds * CALL_MS));

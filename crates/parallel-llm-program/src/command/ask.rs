@@ -92,7 +92,8 @@ pub struct Ask {
     /// Show which models would be asked and what it would cost, and ask nothing
     #[arg(long, conflicts_with_all = ["jsonl", "output"], help_heading = SPENDING)]
     pub dry_run: bool,
-    /// The most the run may cost, in USD; more is refused before anything is sent
+    /// The most the run may cost, in USD; more is refused before anything is sent, and so are models without a known price
+    /// unless it is `none`
     #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true, help_heading = SPENDING)]
     pub budget: Option<PicoUsd>,
     /// Output cap of each call in tokens, reasoning included
@@ -307,8 +308,11 @@ fn with_option(strategy: &str, option: &str) -> String {
     format!("{strategy}{sign}{option}")
 }
 
-/// Parses an amount in USD.
+/// Parses a budget: an amount in USD, or `none`.
 pub(super) fn usd(text: &str) -> Result<PicoUsd, String> {
+    if text == "none" {
+        return Ok(PicoUsd::UNLIMITED);
+    }
     PicoUsd::from_decimal(text).ok_or_else(|| "an amount in USD, such as 2.50".to_owned())
 }
 

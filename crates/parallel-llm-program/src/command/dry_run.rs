@@ -1,13 +1,15 @@
 //! `ask --dry-run`: the plan of a question and its cost, without asking.
 
 use parallel_llm_engine::request::panel::Seat;
-use parallel_llm_engine::{Failure, RunId, RunPlan};
+use parallel_llm_engine::text::safe;
+use parallel_llm_engine::{Code, Failure, ModelRef, PicoUsd, RunId, RunPlan};
 use parallel_llm_service::Question;
 use parallel_llm_service::attachment::AttachmentTally;
 use serde_json::json;
 
 use super::CommandContext;
 use crate::exit;
+use crate::terminal::console::Tone;
 use crate::terminal::flow_picture::{self, WIDTH};
 use crate::terminal::plain;
 use crate::terminal::summary;
@@ -21,6 +23,7 @@ pub(super) async fn run(
 ) -> Result<u8, Failure> {
     let quote = context.service.ask.quote(question).await?;
     let cached = quote.cached().await?;
+    let has_cached = cached.is_some();
     summary::render_earlier(&context.console, quote.plan().and_then(|plan| plan.continues));
     match (quote.plan(), cached, json) {
         (Some(plan), cached, true) => context.console.data(&format!("{:#}", report(plan, attached, cached))),
@@ -34,7 +37,21 @@ pub(super) async fn run(
         }
     }
     quote.check()?;
-    Ok(exit::ANSWER)
+    match quote.plan() {
+        // The stored answer of an earlier run asks nobody.
+        Some(plan) if !has_cached => check_models(context, plan),
+        _ => Ok(exit::ANSWER),
+    }
+}
+
+/// Fails if a model of the settings does not exist: its seat would be lost. One that is named in the call is refused anyway.
+fn check_models(context: &CommandContext<'_>, plan: &RunPlan) -> Result<u8, Failure> {
+    let mut unknown = plan.warnings.iter().filter(|warning| warning.code == Code::ModelUnknown);
+    let Some(first) = unknown.next() else { return Ok(exit::ANSWER) };
+    for warning in unknown {
+        context.console.say(&context.console.tone(Tone::Warning, &safe::for_terminal(&warning.message)));
+    }
+    Err(Failure::new(first.code, first.message.clone()).with_next(first.next.clone()))
 }
 
 fn described(plan: &RunPlan, attached: AttachmentTally) -> String {
@@ -56,6 +73,10 @@ fn described(plan: &RunPlan, attached: AttachmentTally) -> String {
     lines.join("\n")
 }
 
+fn names(models: &[ModelRef]) -> Vec<String> {
+    models.iter().map(ToString::to_string).collect()
+}
+
 fn report(plan: &RunPlan, attached: AttachmentTally, cached: Option<RunId>) -> serde_json::Value {
     let model = |seat: &Seat| seat.model.to_string();
     let mut report = json!({
@@ -64,9 +85,11 @@ fn report(plan: &RunPlan, attached: AttachmentTally, cached: Option<RunId>) -> s
         "models": plan.seats.iter().map(model).collect::<Vec<_>>(),
         "synthesizers": plan.strategy.fusers(&plan.synthesizers).iter().map(model).collect::<Vec<_>>(),
         "cost_likely_usd": plan.likely_cost().as_usd(),
-        "cost_max_usd": plan.worst_case.as_usd(),
-        "models_without_price": plan.seats.iter().filter(|seat| seat.price.is_none()).count(),
-        "budget_usd": plan.budget.as_usd(),
+        "cost_max_usd": plan.worst_case.known().map(PicoUsd::as_usd),
+        "models_without_price": plan.worst_case.unpriced().len(),
+        "unpriced_models": names(plan.worst_case.unpriced()),
+        "estimated_prices": names(&plan.estimated()),
+        "budget_usd": plan.budget.limit_as_usd(),
     });
     if plan.flow.is_some() {
         report["flow"] = flow_picture::report(plan);

@@ -196,13 +196,10 @@ fn costs(plan: &RunPlan) -> Vec<String> {
     let mut lines = vec![format!("Calls: {range}, in {}.", counted(rounds, "round"))];
     let cost = plain::cost(plan, &format!("Cost of a question of {QUESTION_CHARS} characters: about"));
     lines.extend(textwrap::wrap(&cost, WIDTH).into_iter().map(String::from));
-    let unpriced = flow_picture::unpriced(plan);
-    if !unpriced.is_empty() {
-        let text = format!("No price is known of {}, so the most is higher.", unpriced.join(", "));
+    if let Err(refused) = plan.worst_case.check("a question", plan.budget) {
+        let next = refused.next_step();
+        let text = format!("It would be refused, unless you raise `budget_usd` in the flow, or: {next}.");
         lines.extend(textwrap::wrap(&text, WIDTH).into_iter().map(String::from));
-    }
-    if plan.worst_case > plan.budget {
-        lines.push("It would be refused: raise `budget_usd` in the flow, or ask with `--budget`.".to_owned());
     }
     lines
 }
@@ -253,7 +250,7 @@ fn listed(name: &str, file: &FlowFile) -> Value {
         Ok(NamedFlow { flow, budget, .. }) => {
             listed["about"] = json!(flow.about);
             listed["stages"] = flow.stages.iter().map(|stage| stage.name.as_str()).collect();
-            listed["budget_usd"] = json!(budget.map(parallel_llm_engine::PicoUsd::as_usd));
+            listed["budget_usd"] = json!(budget.and_then(parallel_llm_engine::PicoUsd::limit_as_usd));
         }
         Err(errors) => listed["errors"] = mistakes(errors),
     }

@@ -40,7 +40,8 @@ struct Effective {
     synthesizer: Vec<String>,
     strategy: String,
     max_tokens: u32,
-    budget_usd: f64,
+    /// `None` if there is no limit.
+    budget_usd: Option<f64>,
     /// `None` leaves it to each provider.
     temperature: Option<f64>,
 }
@@ -86,7 +87,7 @@ fn effective(settings: &Settings, name: &str, preset: &Preset) -> Effective {
         synthesizer: synthesizers,
         strategy,
         max_tokens,
-        budget_usd: budget.as_usd(),
+        budget_usd: budget.limit_as_usd(),
         temperature: request.temperature,
     }
 }
@@ -120,7 +121,8 @@ fn page(preset: &Effective, is_whole: bool) -> String {
     if is_whole {
         add("strategy", &preset.strategy);
         add("max_tokens", &preset.max_tokens.to_string());
-        add("budget_usd", &preset.budget_usd.to_string());
+        let budget = preset.budget_usd.map(|usd| usd.to_string());
+        add("budget_usd", budget.as_deref().unwrap_or("none"));
         let temperature = preset.temperature.map(|temperature| temperature.to_string());
         add("temperature", temperature.as_deref().unwrap_or("left to each provider"));
     }

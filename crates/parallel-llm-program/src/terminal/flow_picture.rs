@@ -7,7 +7,7 @@ use parallel_llm_engine::plan::flow::{PlannedFlow, Stage};
 use parallel_llm_engine::plan::step::StepRole;
 use parallel_llm_engine::request::panel::{Seat, SeatNumber};
 use parallel_llm_engine::request::strategy::StrategyChoice;
-use parallel_llm_engine::{CallerSlot, RunPlan};
+use parallel_llm_engine::{CallerSlot, PicoUsd, RunPlan};
 use serde_json::{Value, json};
 
 /// The width of a page in columns.
@@ -205,13 +205,10 @@ fn drawn(stages: &[DrawnStage], width: usize) -> Vec<String> {
     lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// The models that are called and have no known price.
+/// The models that may be called and have no known price.
 pub fn unpriced(plan: &RunPlan) -> Vec<String> {
-    let called = plan.called(&plan.seats, &plan.synthesizers, &plan.steps);
-    let seats = called.into_iter().filter_map(|slot| plan.seat_at(slot)).filter(|seat| seat.price.is_none());
-    let mut names: Vec<String> = seats.map(|seat| seat.model.to_string()).collect();
+    let mut names: Vec<String> = plan.worst_case.unpriced().iter().map(ToString::to_string).collect();
     names.sort();
-    names.dedup();
     names
 }
 
@@ -251,9 +248,9 @@ pub fn report(plan: &RunPlan) -> Value {
         "calls": plan.calls(),
         "rounds": plan.rounds(),
         "cost_likely_usd": plan.likely_cost().as_usd(),
-        "cost_max_usd": plan.worst_case.as_usd(),
+        "cost_max_usd": plan.worst_case.known().map(PicoUsd::as_usd),
         "models_without_price": unpriced(plan),
-        "budget_usd": plan.budget.as_usd(),
+        "budget_usd": plan.budget.limit_as_usd(),
     })
 }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use parallel_llm_engine::call::hub::{Update, Watch};
 use parallel_llm_engine::plan::slots::TYPICAL_REPLY_TOKENS;
-use parallel_llm_engine::request::panel::Seat;
+use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::value::retry::Retry;
-use parallel_llm_engine::{CallerSlot, Event, Recorded, RunPlan};
+use parallel_llm_engine::{CallerSlot, Event, PicoUsd, Recorded, RunPlan};
 
 use super::console::Console;
 use super::missing;
@@ -65,14 +65,16 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
                 1 => "1 model".to_owned(),
                 count => format!("{count} models"),
             };
-            let unpriced = unpriced(&run.plan.seats);
-            format!("run {} started: {seats}, at most {reserved}{unpriced}", run.plan.run_id)
+            let likely = run.plan.likely_cost();
+            let most = most(&run.plan.worst_case, *reserved);
+            format!("run {} started: {seats}, about {likely}, {most}", run.plan.run_id)
         }
         Event::Reopened { reopening, reserved } => {
             let (asked, _) = reopening.asked(&run.plan, run.chain());
             let (id, count, seats) = (run.plan.run_id, asked.len(), run.seats.len());
-            let unpriced = unpriced(asked);
-            format!("run {id} goes on: {count} of {seats} seats are asked, at most {reserved}{unpriced}")
+            let worst_case = reopening.worst_case(&run.plan, run.chain());
+            let most = most(&worst_case, *reserved);
+            format!("run {id} goes on: {count} of {seats} seats are asked, {most}")
         }
         Event::Skipped { seats } => {
             let seats: Vec<String> = seats.iter().map(|seat| CallerSlot::Seat(*seat).to_string()).collect();
@@ -129,22 +131,28 @@ fn of_call(run: &Run, attempt: Attempt, what: &str) -> String {
     format!("{} {model}: {what}", attempt.slot)
 }
 
-/// The note on seats without a known price, which the worst case leaves out.
-pub fn unpriced<'a>(seats: impl IntoIterator<Item = &'a Seat>) -> String {
-    match seats.into_iter().filter(|seat| seat.price.is_none()).count() {
-        0 => String::new(),
-        1 => " and what one model without a known price costs".to_owned(),
-        count => format!(" and what {count} models without a known price cost"),
+/// The bound of what a run costs, or what keeps it from being known.
+fn most(worst_case: &WorstCase, reserved: PicoUsd) -> String {
+    match worst_case.unpriced_words() {
+        None => format!("at most {reserved}"),
+        Some(models) => format!("and nobody knows how much at most: no price is known for {models}"),
     }
 }
 
 /// What a plan costs, in a sentence that begins like this.
 pub fn cost(plan: &RunPlan, beginning: &str) -> String {
-    let unpriced = unpriced(&plan.seats);
+    let most = most(&plan.worst_case, plan.worst_case.known_part());
+    let estimated = plan.estimated();
+    let estimated = match estimated.as_slice() {
+        [] => String::new(),
+        models => {
+            let names: Vec<String> = models.iter().map(|model| format!("`{model}`")).collect();
+            format!(" The price of {} is an estimate, taken from OpenRouter's list.", names.join(", "))
+        }
+    };
     format!(
-        "{beginning} {} with {TYPICAL_REPLY_TOKENS} tokens for each reply, at most {}{unpriced}. The budget is {}.",
+        "{beginning} {} with {TYPICAL_REPLY_TOKENS} tokens for each reply, {most}. The budget is {}.{estimated}",
         plan.likely_cost(),
-        plan.worst_case,
         plan.budget
     )
 }

@@ -103,6 +103,9 @@ mod tests {
             Next::WholeNumber { from: 1, to: 2 },
             Next::BudgetBetween { from: PicoUsd::from_usd(1), to: PicoUsd::from_usd(2) },
             Next::BudgetOfAtMost(PicoUsd::from_usd(2)),
+            Next::AllowBudget(PicoUsd::from_usd(2)),
+            Next::AllowAnyCost,
+            Next::GivePrice("lab/model".into()),
             Next::WaitForSeats(3),
             Next::AttachAtMost(3),
             Next::WaitUntil("Fri, 20 Nov 2026 13:00:00 GMT".into()),
@@ -112,7 +115,7 @@ mod tests {
         ]);
         steps.extend(every_step_at_the_machine().map(Next::Machine));
         let kinds: std::collections::BTreeSet<u8> = steps.iter().map(kind).collect();
-        assert_eq!(kinds.len(), 24, "a kind of step is not in the list");
+        assert_eq!(kinds.len(), 27, "a kind of step is not in the list");
         steps
     }
 
@@ -164,6 +167,9 @@ mod tests {
             Next::Machine(_) => 21,
             Next::See(_) => 22,
             Next::WidenTo(_) => 23,
+            Next::AllowBudget(_) => 24,
+            Next::AllowAnyCost => 25,
+            Next::GivePrice(_) => 26,
         }
     }
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::order::{Decision, Excess};
+use super::order::{ConsentReply, Decision, Excess};
 use crate::access::Principal;
 
 /// The longest time a user may take to decide: long enough for a coffee, too short for prices to change.
@@ -73,12 +73,12 @@ impl Approvals {
         Some(token)
     }
 
-    /// The user's decision on this call. Without a decision the approval stays open, and the user is asked again.
+    /// The user's decision on this call. Without a reply the approval stays open, and the user is asked again.
     pub fn redeem(
         &self,
         call: Fingerprint,
         token: &str,
-        approves: Option<bool>,
+        reply: Option<ConsentReply>,
     ) -> Result<Option<Decision>, UnknownApproval> {
         let token = blake3::hash(token.as_bytes());
         let mut open = self.all.lock();
@@ -86,9 +86,9 @@ impl Approvals {
         // `blake3::Hash` compares in constant time. A token brought by another call stays valid for its own.
         let at =
             open.iter().position(|open| open.token == token && open.call == call).ok_or(UnknownApproval)?;
-        let Some(approves) = approves else { return Ok(None) };
+        let Some(reply) = reply else { return Ok(None) };
         let Open { excess, .. } = open.remove(at).ok_or(UnknownApproval)?;
-        Ok(Some(if approves { Decision::Approved(excess) } else { Decision::Declined(excess) }))
+        Ok(Some(reply.on(excess)))
     }
 }
 
@@ -99,11 +99,8 @@ mod tests {
     use super::*;
     use crate::access::Grant;
 
-    const EXCESS: Excess = Excess {
-        worst_case: PicoUsd::from_usd(5),
-        amount: PicoUsd::from_usd(5),
-        limit: PicoUsd::from_usd(3),
-    };
+    const EXCESS: Excess =
+        Excess { likely: PicoUsd::from_usd(1), amount: PicoUsd::from_usd(5), limit: PicoUsd::from_usd(3) };
 
     fn of_owner() -> Approvals {
         Approvals { all: OpenApprovals::default(), principal: Principal::Owner }
@@ -125,20 +122,36 @@ mod tests {
         let approvals = of_owner();
         let token = approvals.ask(call("p"), EXCESS).unwrap();
         let unknown = Err(UnknownApproval);
-        assert_eq!(approvals.redeem(call("q"), &token, Some(true)), unknown, "another question");
+        assert_eq!(
+            approvals.redeem(call("q"), &token, Some(ConsentReply::Approves)),
+            unknown,
+            "another question"
+        );
         let holder = of_holder(&approvals);
         let theirs = holder.fingerprint(&("process_prompt", "p"));
-        assert_eq!(holder.redeem(theirs, &token, Some(true)), unknown, "another principal");
+        assert_eq!(holder.redeem(theirs, &token, Some(ConsentReply::Approves)), unknown, "another principal");
         let flipped = token.replace(&token[10..11], if &token[10..11] == "0" { "1" } else { "0" });
-        assert_eq!(approvals.redeem(call("p"), &flipped, Some(true)), unknown, "tampered with");
+        assert_eq!(
+            approvals.redeem(call("p"), &flipped, Some(ConsentReply::Approves)),
+            unknown,
+            "tampered with"
+        );
         let elsewhere = of_owner().ask(call("p"), EXCESS).unwrap();
-        assert_eq!(approvals.redeem(call("p"), &elsewhere, Some(true)), unknown, "another process's");
+        assert_eq!(
+            approvals.redeem(call("p"), &elsewhere, Some(ConsentReply::Approves)),
+            unknown,
+            "another process's"
+        );
         assert_eq!(approvals.redeem(call("p"), &token, None), Ok(None), "nothing is decided");
-        let first = approvals.redeem(call("p"), &token, Some(true));
+        let first = approvals.redeem(call("p"), &token, Some(ConsentReply::Approves));
         assert_eq!(first, Ok(Some(Decision::Approved(EXCESS))));
-        assert_eq!(approvals.redeem(call("p"), &token, Some(true)), unknown, "a second time");
+        assert_eq!(
+            approvals.redeem(call("p"), &token, Some(ConsentReply::Approves)),
+            unknown,
+            "a second time"
+        );
         let token = approvals.ask(call("p"), EXCESS).unwrap();
-        let declined = approvals.redeem(call("p"), &token, Some(false));
+        let declined = approvals.redeem(call("p"), &token, Some(ConsentReply::Declines));
         assert_eq!(declined, Ok(Some(Decision::Declined(EXCESS))));
     }
 
@@ -148,7 +161,7 @@ mod tests {
         let decided_after_ms = async |ms| {
             let token = approvals.ask(call("p"), EXCESS).unwrap();
             tokio::time::advance(Duration::from_millis(ms)).await;
-            approvals.redeem(call("p"), &token, Some(true))
+            approvals.redeem(call("p"), &token, Some(ConsentReply::Approves))
         };
         assert_eq!(decided_after_ms(599_990).await, Ok(Some(Decision::Approved(EXCESS))));
         assert_eq!(decided_after_ms(600_010).await, Err(UnknownApproval));
@@ -161,6 +174,6 @@ mod tests {
         for _ in 0..OPEN_MAX {
             approvals.ask(call("p"), EXCESS).unwrap();
         }
-        assert_eq!(approvals.redeem(call("p"), &first, Some(false)), Err(UnknownApproval));
+        assert_eq!(approvals.redeem(call("p"), &first, Some(ConsentReply::Declines)), Err(UnknownApproval));
     }
 }

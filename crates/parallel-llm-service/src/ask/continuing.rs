@@ -99,6 +99,7 @@ impl Asking {
         if is_open {
             return Err(still_running(&run));
         }
+        self.planner.reprice(&run, &mut reopening).await;
         reopening.limits = self.planner.day_limits();
         self.check_part(&run, &reopening, &continuation).await?;
         let budget = match continuation {
@@ -194,6 +195,22 @@ impl Planner {
         let unable = fitness::inabilities(providers, &run.plan.routing, groups);
         reopening.warnings.extend(unable);
         Ok(reopening)
+    }
+}
+
+impl Planner {
+    /// Gives a part the prices of today for the seats and synthesizers of the parts before: the run may be old, or of a time
+    /// when a price was unknown.
+    async fn reprice(&self, run: &Run, reopening: &mut Reopening) {
+        let seats = run.plan.seats.iter().chain(&run.plan.synthesizers);
+        let panel = seats.map(|seat| seat.model.to_string()).collect();
+        let mut defaults = Defaults { panel, synthesizers: Vec::new(), ..self.defaults() };
+        let request = RunRequest::default();
+        let catalogues = self.lists.for_request(&request, &defaults).await;
+        self.lists.estimate(&request, &mut defaults, &catalogues).await;
+        let providers = self.lists.providers.ids();
+        let terms = Terms { defaults: &defaults, providers, catalogues: &catalogues };
+        reopening.with_prices_of_today(&run.plan, &terms);
     }
 }
 

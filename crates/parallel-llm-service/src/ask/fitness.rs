@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
+use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::request::panel::{ModelRef, Seat};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::value::next::{Advice, Next};
@@ -79,6 +80,14 @@ pub(super) fn check_inputs(providers: &Providers, plan: &RunPlan, typed: Typed) 
     let seats = plan.seats.iter().filter(|_| typed.panel);
     let mut asked = seats.filter_map(|seat| providers.find(&seat.model.provider));
     asked.try_for_each(|provider| provider.dialect.check_inputs(&provider.id, &plan.messages))
+}
+
+/// The warning about models without a known price, whose run is asked because its budget is `none`.
+pub(super) fn unpriced(worst_case: &WorstCase) -> Option<Warning> {
+    let message =
+        format!("no price is known for {}, so what the run costs has no bound", worst_case.unpriced_words()?);
+    let next = worst_case.unpriced().first().map(|model| Next::GivePrice(model.to_string().into()));
+    Some(Warning::new(Code::PriceUnknown, message).with_next(next.into_iter().collect::<Vec<_>>()))
 }
 
 /// Fails if this call waits for more answers than the panel has seats. The same value from the settings, which serve

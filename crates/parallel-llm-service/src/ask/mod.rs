@@ -31,7 +31,7 @@ pub use approvals::{Approvals, DECISION_MAX, Fingerprint, UnknownApproval};
 pub use continuing::Continuation;
 pub use detached::Detached;
 pub(crate) use detached::Holds;
-pub use order::{Begun, Consent, Decision, Excess, Order, Unapproved};
+pub use order::{Begun, Consent, ConsentReply, Decision, Excess, Order, Unapproved};
 pub(crate) use plan::Planner;
 pub use plan::Question;
 pub use quote::{Quote, QuotedCost};

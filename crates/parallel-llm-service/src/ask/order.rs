@@ -30,9 +30,9 @@ pub enum Order {
 /// The amounts that a user is asked to approve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excess {
-    /// The most the call can cost.
-    pub worst_case: PicoUsd,
-    /// The amount to approve, which becomes its budget.
+    /// What the call will cost if replies are of the usual length.
+    pub likely: PicoUsd,
+    /// The amount to approve, which becomes its budget: the most the call can cost.
     pub amount: PicoUsd,
     /// The amount allowed without approval.
     pub limit: PicoUsd,
@@ -45,6 +45,30 @@ pub enum Decision {
     Approved(Excess),
     /// No more than the settings allow.
     Declined(Excess),
+    /// The user closed the question without deciding.
+    Dismissed(Excess),
+}
+
+/// The user's reply to the question whether an amount may be spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsentReply {
+    /// Yes.
+    Approves,
+    /// No.
+    Declines,
+    /// Neither: the question was closed.
+    Dismisses,
+}
+
+impl ConsentReply {
+    /// The decision on these amounts.
+    pub const fn on(self, excess: Excess) -> Decision {
+        match self {
+            Self::Approves => Decision::Approved(excess),
+            Self::Declines => Decision::Declined(excess),
+            Self::Dismisses => Decision::Dismissed(excess),
+        }
+    }
 }
 
 /// The consent of a call's user to spend more than the settings allow.
@@ -96,15 +120,19 @@ impl Asking {
             self.pin(&mut order).await?;
         }
         let kept = may_ask.then(|| order.clone());
-        let quote = self.quote_order(order).await?;
-        let limits = BudgetCheck { cost: quote.cost(), budget, allowed: self.planner.settings().budget };
-        let Err(refused) = limits.check(quote.check()) else {
-            return quote.begin().await.map(Begun::Run);
-        };
-        let refused = refused.with_next(limits.next(savings, is_owner));
+        let allowed = self.planner.settings().budget;
+        let mut quote = self.quote_order(order).await?;
+        if budget.is_some() {
+            // A model that calls a tool may lower its budget, never raise it.
+            quote = quote.at_most(allowed);
+        }
+        let Err(refused) = quote.check() else { return quote.begin().await.map(Begun::Run) };
+        let check = BudgetCheck { cost: quote.cost(), asked: budget, allowed, grantable: self.grantable() };
         // The quote holds the question too, and the user may take minutes.
         drop(quote);
-        let Some(excess) = limits.excess() else { return Err(refused) };
+        let Some(worst_case) = check.cost.worst_case.known() else { return Err(refused) };
+        let refused = refused.with_next(check.next(worst_case, savings, is_owner));
+        let Some(excess) = check.excess(worst_case) else { return Err(refused) };
         match kept {
             Some(order) => Ok(Begun::Unapproved(Box::new(Unapproved { excess, refused, order }))),
             None if is_owner => Err(adding(&refused, "this client cannot ask its user to allow more")),
@@ -124,13 +152,18 @@ impl Asking {
     async fn begin_decided(&self, order: Order, decision: Decision) -> Result<RunHandle, Failure> {
         match decision {
             Decision::Approved(excess) => self.quote_order(order.within(excess.amount)).await?.begin().await,
-            Decision::Declined(Excess { worst_case, limit, .. }) => {
-                let message = format!(
-                    "the call may cost up to {worst_case}; the setting `budget_usd` allows {limit}, and the user declined to go beyond it"
-                );
-                Err(Failure::new(Code::Budget, message).with_next(order.savings()))
+            Decision::Declined(excess) => Err(excess.refused("the user declined to go beyond it", &order)),
+            Decision::Dismissed(excess) => {
+                Err(excess.refused("the user closed the question without deciding", &order))
             }
         }
+    }
+
+    /// The most that the user could grant: beyond the limit of the day, an approved run would be refused all the same.
+    fn grantable(&self) -> PicoUsd {
+        let limits = self.planner.day_limits();
+        let whole = limits.iter().filter(|limit| limit.provider.is_none());
+        whole.map(|limit| limit.usd).min().unwrap_or(PicoUsd::UNLIMITED)
     }
 
     /// Names the order's run by its id: until the user has decided, `@` may come to name another run.
@@ -152,6 +185,17 @@ impl Asking {
             Order::Ask(question) => self.quote(question).await,
             Order::Continue { run, continuation } => self.quote_continuation(&run, continuation).await,
         }
+    }
+}
+
+impl Excess {
+    /// The failure without approval, for this reason.
+    fn refused(self, why: &str, order: &Order) -> Failure {
+        let Self { likely, amount, limit } = self;
+        let message = format!(
+            "the call would cost about {likely}, at most {amount}; the setting `budget_usd` allows {limit}, and {why}"
+        );
+        Failure::new(Code::Budget, message).with_next(order.savings())
     }
 }
 
@@ -190,39 +234,30 @@ impl Order {
     }
 }
 
-/// The cost of an order beside its budget and the user's limit.
-#[derive(Clone, Copy)]
+/// The cost of an order beside its budget and the user's limits.
 struct BudgetCheck {
     cost: QuotedCost,
-    /// The budget of the call, if it has one.
-    budget: Option<PicoUsd>,
-    /// The user's setting. A model that calls a tool may lower its budget, never raise it.
+    /// The budget that the call asks for.
+    asked: Option<PicoUsd>,
+    /// The user's setting.
     allowed: PicoUsd,
+    /// The most that the user could grant.
+    grantable: PicoUsd,
 }
 
 impl BudgetCheck {
-    /// Fails if the order needs the user's consent: the call's own budget is above the user's limit, or the worst case
-    /// exceeds its budget (`within`).
-    fn check(self, within: Result<(), Failure>) -> Result<(), Failure> {
-        let Some(budget) = self.budget.filter(|budget| *budget > self.allowed) else { return within };
-        let message = format!("`budget_usd` is {budget}; the user's settings allow {}", self.allowed);
-        Err(Failure::new(Code::Budget, message))
-    }
-
-    /// The amounts to approve; `None` if approval would not help, because the call's own budget is below its worst
-    /// case.
-    fn excess(self) -> Option<Excess> {
-        let QuotedCost { worst_case, budget } = self.cost;
-        let limit = if self.budget.is_some() { self.allowed } else { budget };
-        let amount = self.budget.unwrap_or(worst_case);
-        (worst_case <= amount && amount > limit).then_some(Excess { worst_case, amount, limit })
+    /// The amounts to approve: never more than the call can cost, whatever it asks for. `None` if approval would not help,
+    /// because its worst case is above what it asks for itself, or above what the user could grant.
+    fn excess(&self, worst_case: PicoUsd) -> Option<Excess> {
+        let amount = worst_case.min(self.asked.unwrap_or(PicoUsd::UNLIMITED)).min(self.grantable);
+        let limit = if self.asked.is_some() { self.allowed } else { self.cost.budget };
+        (worst_case <= amount).then_some(Excess { likely: self.cost.likely, amount, limit })
     }
 
     /// Steps for the caller, which cannot raise the user's limit.
-    fn next(self, savings: [Next; 2], is_owner: bool) -> Vec<Next> {
-        let (worst_case, allowed) = (self.cost.worst_case, self.allowed);
-        if worst_case <= allowed {
-            Next::BudgetBetween { from: worst_case.rounded_up().min(allowed), to: allowed }.into()
+    fn next(&self, worst_case: PicoUsd, savings: [Next; 2], is_owner: bool) -> Vec<Next> {
+        if worst_case <= self.allowed {
+            Next::BudgetBetween { from: worst_case.rounded_up().min(self.allowed), to: self.allowed }.into()
         } else {
             let raise = is_owner.then(|| Next::raise_setting("budget_usd"));
             savings.into_iter().chain(raise).collect()
@@ -232,32 +267,38 @@ impl BudgetCheck {
 
 #[cfg(test)]
 mod tests {
-    use parallel_llm_engine::plan::budget;
+    use parallel_llm_engine::plan::worst_case::WorstCase;
 
     use super::*;
 
     #[test]
-    fn a_calling_model_may_not_spend_more_than_the_user_allows() {
+    fn the_user_is_asked_for_what_the_call_can_cost_and_for_no_more() {
         let usd = PicoUsd::from_usd;
-        let order = |worst_case, budget: Option<i64>| BudgetCheck {
-            cost: QuotedCost { worst_case: usd(worst_case), budget: usd(budget.unwrap_or(3)) },
-            budget: budget.map(usd),
-            allowed: usd(3),
-        };
-        let asked = |limits: BudgetCheck| limits.excess().map(|excess| (excess.amount, excess.limit));
-        for (worst_case, budget, is_allowed, excess) in [
-            (2, None, true, None),
-            (2, Some(3), true, None),
-            (2, Some(1), false, None),
-            (2, Some(4), false, Some((usd(4), usd(3)))),
-            (4, None, false, Some((usd(4), usd(3)))),
-            (4, Some(3), false, None),
-            (5, Some(4), false, None),
+        for (worst_case, asked, grantable, excess) in [
+            (4, None, 100, Some((4, 3))),
+            (4, Some(500), 100, Some((4, 3))),
+            (4, Some(4), 100, Some((4, 3))),
+            (4, Some(3), 100, None),
+            (5, Some(4), 100, None),
+            (5, Some(500), 4, None),
         ] {
-            let limits = order(worst_case, budget);
-            let within = budget::check("the run", limits.cost.worst_case, limits.cost.budget);
-            let allowed = (limits.check(within).is_ok(), asked(limits));
-            assert_eq!(allowed, (is_allowed, excess), "{worst_case} {budget:?}");
+            let asked = asked.map(usd);
+            let check = BudgetCheck {
+                cost: QuotedCost {
+                    likely: usd(1),
+                    worst_case: WorstCase::Known(usd(worst_case)),
+                    budget: usd(3),
+                },
+                asked,
+                allowed: usd(3),
+                grantable: usd(grantable),
+            };
+            let found = check.excess(usd(worst_case)).map(|excess| (excess.amount, excess.limit));
+            assert_eq!(
+                found,
+                excess.map(|(amount, limit)| (usd(amount), usd(limit))),
+                "{worst_case} {asked:?}"
+            );
         }
     }
 }

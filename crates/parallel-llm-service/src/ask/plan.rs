@@ -175,6 +175,7 @@ impl Planner {
         let unable = fitness::inabilities(providers, &plan.routing, groups);
         plan.warnings.extend(unable);
         plan.warnings.extend(self.calibration.warning().await);
+        plan.warnings.extend(fitness::unpriced(&plan.worst_case));
         Ok(plan)
     }
 

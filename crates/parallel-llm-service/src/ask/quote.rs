@@ -1,22 +1,24 @@
 //! Quotes: what a run or a part of one may cost, known before it begins.
 //!
 //! A quote is resolved once and begun once; until then nothing is paid. Invariant: a quote whose worst case
-//! exceeds its budget is not begun.
+//! is unknown or exceeds its budget is not begun.
 
-use parallel_llm_engine::plan::budget;
+use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunId, RunPlan};
 
 use super::Asking;
 use crate::runs::RunHandle;
 
-/// A worst case and its budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What it may cost, and its budget.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotedCost {
-    /// The most it can cost, as far as prices are known.
-    pub worst_case: PicoUsd,
-    /// The budget: its own, else that of its preset, else that of the settings. `PicoUsd::MAX` if the run's own budget
-    /// decides.
+    /// What it will cost if replies are of the usual length. It decides nothing.
+    pub likely: PicoUsd,
+    /// The most it can cost.
+    pub worst_case: WorstCase,
+    /// The budget: its own, else that of its preset, else that of the settings; of a part of a run, what is left of that
+    /// run's budget.
     pub budget: PicoUsd,
 }
 
@@ -53,11 +55,18 @@ impl Quote {
     /// The cost and its budget.
     pub fn cost(&self) -> QuotedCost {
         match &self.resolved {
-            Resolved::Join(_) => QuotedCost { worst_case: PicoUsd::ZERO, budget: PicoUsd::MAX },
-            Resolved::Ask { plan, .. } => QuotedCost { worst_case: plan.worst_case, budget: plan.budget },
+            Resolved::Join(_) => {
+                QuotedCost { likely: PicoUsd::ZERO, worst_case: WorstCase::ZERO, budget: PicoUsd::UNLIMITED }
+            }
+            Resolved::Ask { plan, .. } => QuotedCost {
+                likely: plan.likely_cost(),
+                worst_case: plan.worst_case.clone(),
+                budget: plan.budget,
+            },
             Resolved::Continue { run, part, budget } => QuotedCost {
+                likely: part.likely_cost(&run.plan, run.chain()),
                 worst_case: part.worst_case(&run.plan, run.chain()),
-                budget: budget.unwrap_or(PicoUsd::MAX),
+                budget: budget.unwrap_or_else(|| part.budget_left(run.so_far())),
             },
         }
     }
@@ -80,14 +89,25 @@ impl Quote {
         }
     }
 
-    /// Fails if the worst case exceeds the budget.
-    pub fn check(&self) -> Result<(), Failure> {
-        let is_part = matches!(self.resolved, Resolved::Continue { .. });
-        let QuotedCost { worst_case, budget } = self.cost();
-        budget::check(if is_part { "this part of the run" } else { "the run" }, worst_case, budget)
+    /// The same with a budget of at most this.
+    #[must_use]
+    pub(super) fn at_most(mut self, limit: PicoUsd) -> Self {
+        match &mut self.resolved {
+            Resolved::Join(_) => {}
+            Resolved::Ask { plan, .. } => plan.budget = plan.budget.min(limit),
+            Resolved::Continue { budget, .. } => *budget = budget.map(|budget| budget.min(limit)),
+        }
+        self
     }
 
-    /// Begins it, or fails if the worst case exceeds the budget.
+    /// Fails if the worst case is unknown or exceeds the budget.
+    pub fn check(&self) -> Result<(), Failure> {
+        let is_part = matches!(self.resolved, Resolved::Continue { .. });
+        let QuotedCost { worst_case, budget, .. } = self.cost();
+        worst_case.check(if is_part { "this part of the run" } else { "the run" }, budget)
+    }
+
+    /// Begins it, or fails if the worst case is unknown or exceeds the budget.
     pub async fn begin(self) -> Result<RunHandle, Failure> {
         self.check()?;
         let Self { asking, resolved } = self;

@@ -1,6 +1,7 @@
 //! Submitting a batch: its lines are checked and stored one after the other, so that a file of any size takes little
 //! memory.
 
+use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{BatchId, Code, Failure, PicoUsd};
@@ -32,15 +33,17 @@ pub struct Submission<'a> {
     batches: &'a Batches,
     store: &'a Store,
     id: BatchId,
+    budget: PicoUsd,
     waiting: Vec<NewJob>,
     waiting_bytes: usize,
     summary: Summary,
 }
 
 /// What the lines were.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Summary {
-    worst_case: PicoUsd,
+    likely: PicoUsd,
+    worst_case: WorstCase,
     bad: Vec<(u64, Failure)>,
 }
 
@@ -49,8 +52,10 @@ struct Summary {
 pub struct Submitted {
     /// The batch.
     pub batch: Batch,
-    /// The most that all its jobs can cost together.
-    pub worst_case: PicoUsd,
+    /// What all its jobs will cost together if replies are of the usual length.
+    pub likely: PicoUsd,
+    /// The most that they can cost.
+    pub worst_case: WorstCase,
     /// The first lines that cannot be used, and why.
     pub bad: Vec<(u64, Failure)>,
 }
@@ -68,8 +73,8 @@ impl Batches {
         let id = BatchId::from_parts(identity.unix_ms(), identity.bits());
         let budget = budget.unwrap_or(settings.budget);
         store.create_batch(NewBatch { id, name: name.to_owned(), budget }).await?;
-        let (waiting, summary) = (Vec::new(), Summary::default());
-        Ok(Submission { batches: self, store, id, waiting, waiting_bytes: 0, summary })
+        let summary = Summary { likely: PicoUsd::ZERO, worst_case: WorstCase::ZERO, bad: Vec::new() };
+        Ok(Submission { batches: self, store, id, budget, waiting: Vec::new(), waiting_bytes: 0, summary })
     }
 }
 
@@ -90,10 +95,7 @@ impl Submission<'_> {
             Err(failure) => Err(failure),
         };
         match &content {
-            Ok(request) => {
-                self.waiting_bytes += request.json.len();
-                self.summary.worst_case = self.summary.worst_case.plus(request.worst_case);
-            }
+            Ok(request) => self.waiting_bytes += request.json.len(),
             Err(failure) => self.note_bad(number, failure.clone()),
         }
         self.waiting.push(NewJob { line: number, custom_id, content });
@@ -107,7 +109,7 @@ impl Submission<'_> {
     pub async fn finish(mut self) -> Result<Submitted, Failure> {
         self.write().await?;
         let batch = self.batches.get(self.id).await?;
-        let mut bad = self.summary.bad;
+        let mut bad = std::mem::take(&mut self.summary.bad);
         bad.sort_by_key(|(line, _)| *line);
         if batch.open() == 0 {
             self.store.delete_batch(self.id).await?;
@@ -116,7 +118,8 @@ impl Submission<'_> {
             return Err(Failure::new(Code::Usage, message));
         }
         let batch = self.batches.change(self.id, BatchChange::Begin).await?;
-        Ok(Submitted { batch, worst_case: self.summary.worst_case, bad })
+        let Summary { likely, worst_case, .. } = self.summary;
+        Ok(Submitted { batch, likely, worst_case, bad })
     }
 
     /// Removes what was stored, because the file could not be read to its end.
@@ -125,13 +128,22 @@ impl Submission<'_> {
         drop(self.store.delete_batch(self.id).await);
     }
 
-    async fn check(&self, mut question: Question) -> Result<JobRequest, Failure> {
+    async fn check(&mut self, mut question: Question) -> Result<JobRequest, Failure> {
         // A folder for each of ten thousand runs is rarely wanted; `runs export` makes one.
         question.request.files = question.request.files.or(Some(false));
+        if self.budget.is_unlimited() {
+            // No limit for the whole means none for a line that sets none itself.
+            question.request.budget.get_or_insert(self.budget);
+        }
         let json = question::stored(&question);
         let quote = self.batches.asking.quote(question).await?;
         quote.check()?;
-        Ok(JobRequest { json, worst_case: quote.cost().worst_case })
+        let cost = quote.cost();
+        let worst_case = cost.worst_case.known_part();
+        self.summary.likely = self.summary.likely.plus(cost.likely);
+        self.summary.worst_case =
+            std::mem::replace(&mut self.summary.worst_case, WorstCase::ZERO).plus(cost.worst_case);
+        Ok(JobRequest { json, worst_case })
     }
 
     async fn write(&mut self) -> Result<(), Failure> {

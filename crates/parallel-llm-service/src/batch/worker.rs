@@ -294,7 +294,7 @@ fn reason(run: &Run) -> Failure {
 /// The end of a job whose run could not begin.
 fn end_of_refusal(failure: Failure, job: &ClaimedJob) -> JobEnd {
     // The limit of a day is met by every other job as well. A job's own budget was checked when it was submitted.
-    let pauses = failure.code.stops_key() || failure.code == Code::Budget;
+    let pauses = failure.code.stops_key() || matches!(failure.code, Code::Budget | Code::PriceUnknown);
     let result = match failure.code {
         _ if pauses => JobResult::PutOff { why: failure.clone(), after_ms: 0 },
         Code::Busy => JobResult::PutOff { why: failure.clone(), after_ms: NO_ROOM_MS },

@@ -6,7 +6,7 @@
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::request::wait::Wait;
-use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest, plan::budget};
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
 use serde::Serialize;
 
 use super::{Doctor, Finding, Health};
@@ -36,12 +36,7 @@ impl Probe {
             1 => "1 model".to_owned(),
             count => format!("{count} models"),
         };
-        let unpriced = self.plan.seats.iter().filter(|seat| seat.price.is_none()).count();
-        let unpriced = match unpriced {
-            0 => String::new(),
-            count => format!(", and what {count} of them without a known price cost"),
-        };
-        format!("asks {models} of the panel for a word each: at most {}{unpriced}", self.plan.worst_case)
+        format!("asks {models} of the panel for a word each: at most {}", self.plan.worst_case)
     }
 }
 
@@ -95,7 +90,7 @@ impl Doctor {
             ..RunRequest::prompt(PROMPT)
         };
         let plan = self.asking.planner.plan_with(request, defaults).await?;
-        budget::check("the run", plan.worst_case, plan.budget)?;
+        plan.worst_case.check("the run", plan.budget)?;
         Ok(Probe { plan })
     }
 

@@ -9,11 +9,14 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use parallel_llm_engine::plan::Defaults;
 use parallel_llm_engine::request::flow::Flow;
+use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
+use parallel_llm_engine::{Catalogue, Code, Failure, ModelRef, ProviderId, RunRequest};
 
 use super::catalogue::{Catalogues, KeyUse, Lookup, Wanted};
+use super::estimate;
 use super::providers::{Providers, lists_for_all};
+use crate::ports::OPENROUTER;
 use parallel_llm_settings::settings::{ProviderKey, ProviderSettings};
 
 /// A provider and its list of models.
@@ -81,24 +84,23 @@ impl Lists {
         Lookup { failure, ..known }
     }
 
-    /// The lists of all providers that a request names. A list is fetched only if a name of this call, or a short name, is
-    /// in no fresh one; all are fetched at once.
-    pub(super) async fn for_request(
+    /// The lists of all providers that a request names. A list is fetched if it lacks a name, whoever named it, because
+    /// without its price the worst case is unknown; an old one is renewed. All are fetched at once. Of a server on the user's
+    /// own machine, which asks for no money, only the names of this call are looked for.
+    pub(crate) async fn for_request(
         &self,
         request: &RunRequest,
         defaults: &Defaults,
     ) -> BTreeMap<ProviderId, Arc<Catalogue>> {
         let typed = request.models.iter().flatten().chain(&request.synthesizer);
-        let panel = defaults.panel.iter().filter(|_| request.models.is_none() && defaults.flow.is_none());
-        let flow = defaults.flow.iter().flat_map(Flow::references);
-        let settled = panel.chain(&defaults.synthesizers).chain(flow);
+        let settled = settled(request, defaults);
         let mut names: BTreeMap<ProviderId, Vec<String>> = BTreeMap::new();
         for model in typed.filter_map(|reference| self.providers.model_of(reference)) {
             names.entry(model.provider).or_default().push(model.model);
         }
         for model in settled.filter_map(|reference| self.providers.model_of(reference)) {
-            let is_short = !model.model.contains('/') && self.lists_every_name(&model.provider);
-            names.entry(model.provider).or_default().extend(is_short.then_some(model.model));
+            let is_free = defaults.prices.own_machines.contains(&model.provider);
+            names.entry(model.provider).or_default().extend((!is_free).then_some(model.model));
         }
         let known = names.into_iter().map(|(provider, names)| async move {
             let settings = self.providers.find(&provider)?;
@@ -108,6 +110,53 @@ impl Lists {
         });
         join_all(known).await.into_iter().flatten().collect()
     }
+
+    /// Notes the price of the same model in OpenRouter's list for those whose provider tells none.
+    pub(crate) async fn estimate(
+        &self,
+        request: &RunRequest,
+        defaults: &mut Defaults,
+        catalogues: &BTreeMap<ProviderId, Arc<Catalogue>>,
+    ) {
+        let typed = request.models.iter().flatten().chain(&request.synthesizer);
+        let named = typed.chain(settled(request, defaults)).filter_map(|name| self.providers.model_of(name));
+        let models: Vec<ModelRef> = named.collect();
+        let prices: &mut PriceBook = &mut defaults.prices;
+        let unpriced = models.into_iter().filter(|model| {
+            let list = catalogues.get(&model.provider).and_then(|list| list.find(&model.model));
+            let is_listed = list.is_some_and(|info| info.price.is_some());
+            // A local server has names of its own, and its models cost nothing.
+            let is_own = self.providers.is_free_by_nature(&model.provider);
+            !is_listed
+                && !is_own
+                && !prices.set.contains_key(model)
+                && !self.lists_every_name(&model.provider)
+        });
+        let unpriced: Vec<ModelRef> = unpriced.collect();
+        if unpriced.is_empty() {
+            return;
+        }
+        let openrouter = ProviderId(OPENROUTER.to_owned());
+        for wanted in [Wanted::Cached, Wanted::Fresh] {
+            let known = self.catalogues.look_up(&openrouter, wanted, KeyUse::Withheld).await;
+            let Some(list) = known.list else { continue };
+            let found = unpriced.iter().filter_map(|model| {
+                Some((model.clone(), estimate::same_model(model, &list.catalogue)?.clone()))
+            });
+            prices.estimates.extend(found);
+            if unpriced.iter().all(|model| prices.estimates.contains_key(model)) {
+                return;
+            }
+        }
+    }
+}
+
+/// The names of the settings that a plan is made of: the panel of the settings is among them only if neither the request nor a
+/// flow names models.
+fn settled<'a>(request: &RunRequest, defaults: &'a Defaults) -> impl Iterator<Item = &'a String> {
+    let has_own_panel = request.models.is_some() || defaults.flow.is_some();
+    let panel = defaults.panel.iter().filter(move |_| !has_own_panel);
+    panel.chain(&defaults.synthesizers).chain(defaults.flow.iter().flat_map(Flow::references))
 }
 
 impl ProviderLookup<'_> {

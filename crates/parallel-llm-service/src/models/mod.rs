@@ -3,6 +3,7 @@
 mod cached_names;
 pub(crate) mod catalogue;
 pub(crate) mod check;
+mod estimate;
 pub(crate) mod find;
 pub(crate) mod lists;
 mod local;

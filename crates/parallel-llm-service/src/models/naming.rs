@@ -39,6 +39,7 @@ impl Lists {
             *reference = self.providers.settings.aliases.expand(reference);
         }
         let catalogues = self.for_request(request, defaults).await;
+        self.estimate(request, defaults, &catalogues).await;
         let mut flow_errors = Vec::new();
         for (place, reference) in references(request, defaults) {
             match (self.in_full(reference, &catalogues), place) {

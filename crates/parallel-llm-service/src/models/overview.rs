@@ -1,6 +1,6 @@
 //! The overview for MCP clients: the settings in force, the configured providers and their models.
 
-use parallel_llm_engine::Failure;
+use parallel_llm_engine::{Failure, RunRequest};
 use parallel_llm_provider::{Circuit, CircuitState};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub struct Overview {
     /// Output cap of each call in tokens.
     pub max_tokens: u32,
     /// The most one run may cost, in USD.
-    pub budget_usd: f64,
+    pub budget_usd: Option<f64>,
     /// The longest prompt in characters.
     pub prompt_chars_max: usize,
     /// Whether OpenRouter's list was fetched now; else it is from disk or embedded.
@@ -39,6 +39,9 @@ pub struct Overview {
     /// Models that are not asked for a while, because they keep failing; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub circuits: Vec<CircuitLine>,
+    /// Models of the settings without a known price.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without_price: Vec<String>,
     /// The models.
     pub models: Vec<ModelLine>,
 }
@@ -96,7 +99,7 @@ impl Models {
             personas: settings.personas.keys().cloned().collect(),
             strategy: settings.strategy.clone(),
             max_tokens: settings.max_tokens,
-            budget_usd: settings.budget.as_usd(),
+            budget_usd: settings.budget.limit_as_usd(),
             prompt_chars_max: settings.prompt_chars_max,
             live: found.lists.iter().any(|list| list.provider == OPENROUTER && list.source == "live"),
             providers: found
@@ -110,8 +113,28 @@ impl Models {
                 })
                 .collect(),
             circuits: self.circuits(),
+            without_price: self.without_price().await,
             models: found.models,
         })
+    }
+
+    async fn without_price(&self) -> Vec<String> {
+        let (mut request, mut defaults) = (RunRequest::default(), self.settings().defaults());
+        // A name that fits several models has no price either.
+        let named = self.lists.name_in_full(&mut request, &mut defaults).await;
+        let catalogues = named.map(|named| named.catalogues).unwrap_or_default();
+        let models = defaults.panel.iter().chain(&defaults.synthesizers);
+        let mut without: Vec<String> = models
+            .filter_map(|name| self.lists.providers.model_of(name))
+            .filter(|model| {
+                let list = catalogues.get(&model.provider);
+                !defaults.prices.knows(model, list.and_then(|list| list.find(&model.model)))
+            })
+            .map(|model| model.to_string())
+            .collect();
+        without.sort();
+        without.dedup();
+        without
     }
 
     fn circuits(&self) -> Vec<CircuitLine> {

@@ -105,6 +105,8 @@ impl Runs {
     /// Begins a run, with a folder inside `output_dir` if the plan writes files. On return the run is stored and in
     /// progress; a failure has cost nothing.
     pub async fn start(&self, plan: RunPlan, output_dir: PathBuf) -> Result<RunHandle, Failure> {
+        // Every new run passes here, whoever named its models and through whichever door.
+        plan.worst_case.check("the run", plan.budget)?;
         let (base, run_id) = (output_dir.clone(), plan.run_id);
         let folder = if plan.files {
             Some(files::in_time(&output_dir, move || Folder::create(&base, run_id)).await?)
@@ -133,6 +135,8 @@ impl Runs {
         reopening: Reopening,
         output_dir: PathBuf,
     ) -> Result<RunHandle, Failure> {
+        // Every further part of a run passes here.
+        reopening.check(run.so_far())?;
         let (base, run_id) = (output_dir.clone(), run.plan.run_id);
         let folder = if run.plan.files {
             Some(files::in_time(&output_dir, move || Ok(Folder::of(&base, run_id))).await?)

@@ -20,6 +20,7 @@ use super::layer::{Entry, Layer};
 use super::origin::Origin;
 use super::persona;
 use super::preset::{self, Preset, Presets};
+use super::price::{self, PriceTable, SetPrice};
 use super::provider_table::{self, Table};
 use super::reader::{Item, Key, Reader, check_count, in_order};
 use super::table::{Reach, Setting};
@@ -34,6 +35,12 @@ const ALIASES: &str = "aliases";
 const ALIASES_WRITTEN: &str = "[aliases]";
 /// Most aliases in one file, as many as presets and personas.
 const ALIASES_MAX: usize = 64;
+/// The table of prices.
+const PRICES: &str = "prices";
+/// The syntax of prices.
+const PRICES_WRITTEN: &str = "[prices]";
+/// Most prices in one file; a panel and its presets name fewer models.
+const PRICES_MAX: usize = 256;
 /// The table of personas.
 const PERSONAS: &str = "personas";
 /// The syntax of personas.
@@ -112,6 +119,8 @@ pub(super) struct Document {
     pub(super) personas: BTreeMap<String, (Origin, Persona)>,
     /// Aliases by name.
     pub(super) aliases: AliasTable,
+    /// Prices by model.
+    pub(super) prices: PriceTable,
     /// Provider tables by name.
     pub(super) providers: BTreeMap<String, Table>,
 }
@@ -127,10 +136,11 @@ impl Document {
                 Some(setting) => document.layer.set(setting, reading.entry(setting, key, value)?),
                 None if key.get_ref() == PRESETS => document.presets = reading.presets(value)?,
                 None if key.get_ref() == ALIASES => document.aliases = reading.aliases(key, value)?,
+                None if key.get_ref() == PRICES => document.prices = reading.prices(key, value)?,
                 None if key.get_ref() == PERSONAS => document.personas = reading.personas(key, value)?,
                 None if key.get_ref() == PROVIDERS => document.providers = reading.providers(key, value)?,
                 None => {
-                    let known = Setting::names().chain([PRESETS, ALIASES, PERSONAS, PROVIDERS]);
+                    let known = Setting::names().chain([PRESETS, ALIASES, PRICES, PERSONAS, PROVIDERS]);
                     return Err(reading.reader.unknown(key, known));
                 }
             }
@@ -242,6 +252,23 @@ impl DocumentReader<'_> {
             let alias =
                 Alias { target: alias::read(self.reader, name, value)?, origin: self.origin(name.span()) };
             Ok((name.get_ref().to_string(), alias))
+        };
+        in_order(table).into_iter().map(read).collect()
+    }
+
+    /// Only the user may set prices: with a stranger's, a budget would bound nothing.
+    fn prices(&self, key: &Key<'_>, value: &Item<'_>) -> Result<PriceTable, Failure> {
+        if let FileOwner::Project(_) = self.owner {
+            let failure = invalid("a project file may not set `prices`: they decide what a run may cost")
+                .with_next(Advice::TakeOutOrOwnFile);
+            return Err(self.refuse(key.span(), failure));
+        }
+        let table = self.reader.table(PRICES, value, PRICES_WRITTEN)?;
+        check_count(PRICES, table.len(), PRICES_MAX).map_err(|failure| self.refuse(value.span(), failure))?;
+        let read = |(name, value): (&Key<'_>, &Item<'_>)| {
+            kind::read_model(name.get_ref()).map_err(|failure| self.refuse(name.span(), failure))?;
+            let price = price::read(self.reader, name, value)?;
+            Ok((name.get_ref().to_string(), SetPrice { price, origin: self.origin(name.span()) }))
         };
         in_order(table).into_iter().map(read).collect()
     }

@@ -24,6 +24,8 @@ const STORES: [(&str, StoreMode); 3] =
 /// Turns off a value that would be sent otherwise. In a file, an empty string does too; a blank variable counts as
 /// unset.
 const OFF: &str = "off";
+/// No limit, as a budget.
+pub(super) const NO_LIMIT: &str = "none";
 /// Longest word in bytes: several times the longest provider name.
 const WORD_BYTES_MAX: usize = 100;
 /// Longest header text in bytes; it is sent with every call.
@@ -38,6 +40,8 @@ pub(super) enum Kind {
     Decimal { min: f64, max: f64 },
     /// An amount of money.
     Usd,
+    /// An amount of money, or `none` for no limit.
+    Budget,
     /// Model references.
     Models,
     /// A list of words, such as provider names.
@@ -115,7 +119,8 @@ impl Kind {
             Self::Decimal { min, max } => {
                 text.parse().ok().filter(|number| (min..=max).contains(number)).map(Value::Decimal)
             }
-            Self::Usd => PicoUsd::from_decimal(text).map(Value::Usd),
+            Self::Budget if text == NO_LIMIT => Some(Value::Usd(PicoUsd::UNLIMITED)),
+            Self::Usd | Self::Budget => PicoUsd::from_decimal(text).map(Value::Usd),
             Self::Models => {
                 let references =
                     split_models(text).iter().map(|one| read_model(one)).collect::<Result<_, _>>();
@@ -213,7 +218,7 @@ impl Kind {
 
     /// Whether TOML writes it as a number.
     pub(super) const fn is_number(self) -> bool {
-        matches!(self, Self::Whole { .. } | Self::Decimal { .. } | Self::Usd)
+        matches!(self, Self::Whole { .. } | Self::Decimal { .. } | Self::Usd | Self::Budget)
     }
 
     /// The failure for a value of another form.
@@ -256,7 +261,7 @@ impl fmt::Display for Kind {
         match self {
             Self::Whole { min, max } => write!(out, "a whole number from {min} to {max}"),
             Self::Decimal { min, max } => write!(out, "a number from {min} to {max}"),
-            Self::Usd => out.write_str("an amount in US dollars such as `3` or `0.50`"),
+            Self::Usd | Self::Budget => out.write_str("an amount in US dollars such as `3` or `0.50`"),
             Self::Models => out.write_str("a list of models, each `[provider:]model[*N][@key=value,...]`"),
             Self::Strategy => {
                 write!(out, "`{}`, each with its options behind `@`", self.words().join("` or `"))
@@ -293,6 +298,7 @@ impl fmt::Display for Value {
             Self::Unset => out.write_str("not set"),
             Self::Whole(number) => number.fmt(out),
             Self::Decimal(number) => number.fmt(out),
+            Self::Usd(amount) if amount.is_unlimited() => out.write_str(NO_LIMIT),
             Self::Usd(amount) => amount.as_usd().fmt(out),
             Self::List(entries) => out.write_str(&entries.join(" ")),
             Self::Word(word) | Self::Wait(_, word) => out.write_str(word),

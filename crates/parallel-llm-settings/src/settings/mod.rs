@@ -25,6 +25,7 @@ mod named;
 mod origin;
 mod persona;
 mod preset;
+mod price;
 mod provider;
 mod provider_table;
 mod reader;
@@ -36,16 +37,18 @@ mod tests;
 mod wait;
 mod words;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::plan::{DayLimit, Defaults, Timers};
 use parallel_llm_engine::request::persona::Personas;
+use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::request::{Effort, StoreMode};
 use parallel_llm_engine::value::code::Code;
 use parallel_llm_engine::value::next::{Advice, Next};
-use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, value::nearest};
+use parallel_llm_engine::{Failure, FileNames, ModelRef, PicoUsd, Price, Routing, value::nearest};
 
 use document::{Document, FileOwner, UserLimits};
 use layer::Layer;
@@ -179,6 +182,8 @@ pub struct Settings {
     pub flows_folder: Option<PathBuf>,
     /// The user's own names for models.
     pub aliases: Aliases,
+    /// The user's own prices.
+    pub prices: BTreeMap<ModelRef, Price>,
     /// Personas by name, including the built-in ones.
     pub personas: Personas,
     /// The user file, if it exists.
@@ -265,6 +270,9 @@ impl Settings {
         alias::check(&user.aliases, &settings.providers)?;
         settings.aliases = Aliases::of(&user.aliases);
         settings.shown.extend(user.aliases.iter().map(|(name, alias)| alias::shown(name, alias)));
+        let ids: Vec<_> = settings.providers.iter().map(|provider| provider.id.clone()).collect();
+        settings.prices = price::by_model(&user.prices, &ids);
+        settings.shown.extend(user.prices.iter().map(|(name, set)| price::shown(name, set)));
         let shown = user.personas.iter();
         let shown = shown.map(|(name, (origin, persona))| persona::shown(name, persona, origin.clone()));
         settings.shown.extend(shown);
@@ -305,6 +313,7 @@ impl Settings {
             strategy: self.strategy.clone(),
             max_tokens: self.max_tokens,
             budget: self.budget,
+            prices: self.prices(),
             prompt_chars_max: self.prompt_chars_max,
             timers: self.timers,
             retries_max: self.retries_max,
@@ -317,6 +326,16 @@ impl Settings {
             limits: self.limits(),
             checker: self.check.as_ref().map(CheckSettings::fingerprint),
             flow: None,
+        }
+    }
+
+    /// What the user knows of prices: the table `[prices]`, and the servers on this machine.
+    fn prices(&self) -> PriceBook {
+        let own = self.providers.iter().filter(|provider| provider.is_own_machine());
+        PriceBook {
+            set: self.prices.clone(),
+            own_machines: own.map(|provider| provider.id.clone()).collect(),
+            ..PriceBook::default()
         }
     }
 
@@ -450,6 +469,7 @@ impl Settings {
             flows: Flows::new(),
             flows_folder: None,
             aliases: Aliases::default(),
+            prices: BTreeMap::new(),
             personas: Personas::new(),
             user_file: None,
             project_file: None,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use parallel_llm_engine::value::next::{Advice, MachineStep, Next, Operation};
 use parallel_llm_engine::{Failure, PicoUsd, ProviderId};
-use parallel_llm_provider::{Dialect, Endpoint, Known};
+use parallel_llm_provider::{Dialect, Endpoint, Known, is_loopback_url};
 use secrecy::SecretString;
 use url::Url;
 
@@ -79,6 +79,16 @@ impl ProviderSettings {
     fn key_advice_steps(&self) -> impl Iterator<Item = MachineStep> {
         let set = self.key_variable.clone().map(|variable| MachineStep::SetVariable(variable.into()));
         set.into_iter().chain([MachineStep::KeepKey(self.id.0.clone().into())])
+    }
+
+    /// Whether its server is the user's own machine, which asks for no money. A router is not, even if it is reached through
+    /// a server on this machine: what stands behind it is paid.
+    pub fn is_own_machine(&self) -> bool {
+        match &self.base_url {
+            Some(base_url) => !self.dialect.routes && is_loopback_url(base_url),
+            // Code that makes its own calls knows what they cost.
+            None => self.in_code,
+        }
     }
 
     /// The next steps if a call fails without a key. New users start with the default provider, so its steps mention

@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
 
 use super::file::Source;
-use super::kind::{Kind, Value};
+use super::kind::{Kind, NO_LIMIT, Value};
 use super::origin::FileLocation;
 use super::{at, command, invalid};
 
@@ -107,6 +107,7 @@ pub(super) fn read_single(name: &str, kind: Kind, value: &DeValue<'_>) -> Result
         }
         DeValue::Boolean(on) if matches!(kind, Kind::Switch { .. }) => Ok(Value::Switch(*on)),
         DeValue::String(text) if !kind.is_number() => kind.read(name, text),
+        DeValue::String(text) if kind == Kind::Budget && text == NO_LIMIT => kind.read(name, text),
         other => Err(kind.mismatch(name, noun(other))),
     }
 }

@@ -7,7 +7,7 @@ use parallel_llm_provider::{Known, Protocol};
 use super::environment::OTHERS;
 use super::file::PROJECT_FILE;
 use super::table::{Reach, Setting};
-use super::{persona, preset, provider_table};
+use super::{persona, preset, price, provider_table};
 
 /// The start of the page.
 const OPENING: &str = "\
@@ -101,6 +101,25 @@ fast = \"google/gemini-3.8-flash\"
 local = \"ollama:llama4:8b@temperature=0.2\"
 ";
 
+/// The introduction to prices.
+const PRICES: &str = "
+## Prices
+
+A run's worst case is computed from prices: those of the provider's list, which is kept for a day, or of the same model in
+OpenRouter's list, which is an estimate. A run of a model without a known price is refused with `price_unknown` under every
+budget but `none`. A server on your own machine costs nothing. The table `[prices]` in the user's file tells the price of a
+model that no list tells, and wins over those that do. It is read from no project's file: a price decides what a run may
+cost.
+
+";
+
+/// An example of prices; a test parses it.
+pub(super) const PRICES_EXAMPLE: &str = "\
+[prices]
+\"openai:gpt-private\" = { input_usd_per_million = 2, output_usd_per_million = 10 }
+\"lab/model\" = { input_usd_per_million = 0.25, output_usd_per_million = 1.50, request_usd = 0.001 }
+";
+
 /// The introduction to personas.
 const PERSONAS: &str = "
 ## Personas
@@ -142,6 +161,7 @@ pub fn reference() -> String {
     page.push_str(&providers());
     page.push_str(&presets());
     let _ = write!(page, "{ALIASES}```toml\n{ALIASES_EXAMPLE}```\n");
+    page.push_str(&prices());
     page.push_str(&personas());
     page.push_str("\n## Other variables\n\n");
     for (name, about) in OTHERS {
@@ -238,6 +258,14 @@ fn presets() -> String {
             .panel
             .map_or_else(|| "the settings as they are".to_owned(), |panel| format!("`{}`", panel.join(" ")));
         let _ = writeln!(text, "- `{name}`: {panel}");
+    }
+    text
+}
+
+fn prices() -> String {
+    let mut text = format!("{PRICES}```toml\n{PRICES_EXAMPLE}```\n\n");
+    for (key, about) in price::KEYS {
+        let _ = writeln!(text, "- `{key}`: {about}");
     }
     text
 }

@@ -97,8 +97,8 @@ settings! {
     MaxTokens = "max_tokens", Kind::Whole { min: 1, max: 1_000_000 }, "16000", Tighter,
         "The output cap of each call in tokens, reasoning included.",
         because "it includes reasoning, and without it a call may use the model's own cap, which is several times as much";
-    BudgetUsd = "budget_usd", Kind::Usd, "3", Tighter,
-        "The most that one run may cost in the worst case; a run above it is refused before anything is sent.",
+    BudgetUsd = "budget_usd", Kind::Budget, "3", Tighter,
+        "The most that one run may cost in the worst case; a run above it is refused before anything is sent, and so is a run of a model without a known price. With `none` there is no limit, and models without a price are asked.",
         because "five seats and a synthesizer at their caps cost about 1.2 USD";
     BudgetDayUsd = "budget_day_usd", Kind::Usd, "", Tighter,
         "The most that all runs of this data folder together may cost in a day (UTC), including what runs in progress may still cost; a run above it is refused before anything is sent.",

@@ -665,6 +665,35 @@ fn an_alias_that_cannot_be_one_names_its_place() {
 }
 
 #[test]
+fn the_user_tells_the_price_of_a_model_and_may_have_no_budget() {
+    let user = format!("budget_usd = \"none\"\n{}", reference::PRICES_EXAMPLE);
+    let settings = Home::of(&[(USER, &user)]).load();
+    assert!(settings.budget.is_unlimited());
+    let priced: Vec<String> = settings
+        .prices
+        .iter()
+        .map(|(model, price)| {
+            format!("{model} {} {} {}", price.input.0, price.output.0, price.request.as_usd())
+        })
+        .collect();
+    assert_eq!(priced, ["openai:gpt-private 2000000 10000000 0", "lab/model 250000 1500000 0.001"]);
+}
+
+#[test]
+fn a_price_that_is_not_whole_is_refused_and_so_is_one_of_a_project() {
+    let half = "[prices]\n\"lab/model\" = { input_usd_per_million = 2 }";
+    assert!(
+        Home::of(&[(USER, half)])
+            .refusal(&[])
+            .contains("the price of `lab/model` needs both kinds of tokens")
+    );
+    let project = Home::of(&[(PROJECT, reference::PRICES_EXAMPLE)]).refusal(&[]);
+    assert!(project.contains("a project file may not set `prices`"), "{project}");
+    let none = Home::of(&[(PROJECT, "budget_usd = \"none\"")]).refusal(&[]);
+    assert!(none.contains("a project file may not set `budget_usd` to `none`"), "{none}");
+}
+
+#[test]
 fn the_references_aliases_are_read() {
     let settings = Home::of(&[(USER, reference::ALIASES_EXAMPLE)]).load();
     assert_eq!((settings.aliases.names().count(), settings.panel.len()), (2, 2));

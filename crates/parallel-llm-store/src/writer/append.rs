@@ -41,7 +41,7 @@ pub(super) fn admit(
     // A further part is checked against the limits in force now, not those at the start of the run.
     let limits = batch.reopening().map_or(&plan.limits, |reopening| &reopening.limits);
     let admission = limits::check_run(&reader, plan, limits, &demanded, stamp.now_ms)?;
-    Ok(admission.map(|()| Some(demanded)))
+    Ok(admission.map(|()| Some(demanded.reservations)))
 }
 
 /// Writes events and the rows that follow from them; `demanded` is the result of [`admit`]. Writes nothing if another

@@ -1,6 +1,6 @@
 //! Enforces daily spending limits before a run begins or continues, and before every later request.
 //!
-//! The check for a run happens inside the transaction that begins it. Invariant, as far as prices are known: the day's
+//! The check for a run happens inside the transaction that begins it. Invariant: the day's
 //! costs, plus the worst case of requests in flight, plus the reservations of runs in progress, plus the new demand,
 //! stay within the limit. A request of unknown cost counts as its worst case. An interrupted run has no reservation:
 //! continuing it is checked again.
@@ -10,11 +10,11 @@ use std::collections::btree_map::Entry;
 
 use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::value::next::{Advice, Limit, Next};
-use parallel_llm_engine::{CallerSlot, Code, Failure, PicoUsd, RunId, RunPlan};
+use parallel_llm_engine::{CallerSlot, Code, Failure, ModelRef, PicoUsd, RunId, RunPlan};
 
 use crate::database::{Database, Reader};
 use crate::error::DatabaseError;
-use crate::ledger::{self, Reservations};
+use crate::ledger::Demanded;
 use crate::row::call_row::ProviderSpend;
 use crate::writer::job::Admission;
 
@@ -63,7 +63,7 @@ struct Demand<'a> {
     plan: &'a RunPlan,
     /// Its noun in messages: `run` or `call`.
     what: &'static str,
-    reservations: &'a Reservations,
+    demanded: &'a Demanded,
     now_ms: i64,
 }
 
@@ -72,10 +72,10 @@ pub(super) fn check_run(
     reader: &Reader<'_>,
     plan: &RunPlan,
     limits: &[DayLimit],
-    reservations: &Reservations,
+    demanded: &Demanded,
     now_ms: i64,
 ) -> Result<Admission<()>, DatabaseError> {
-    let demand = Demand { plan, what: "run", reservations, now_ms };
+    let demand = Demand { plan, what: "run", demanded, now_ms };
     // Several limits may concern the same runs.
     let mut use_by: BTreeMap<Option<&str>, BTreeMap<String, DayUse>> = BTreeMap::new();
     for limit in limits {
@@ -98,8 +98,7 @@ pub(crate) async fn check_call(database: &Database, plan: &RunPlan, slot: Caller
     if plan.limits.is_empty() {
         return Ok(());
     }
-    let reservations: Reservations =
-        ledger::reservation(plan, slot).map(|reservation| (slot, reservation)).into_iter().collect();
+    let demanded = Demanded::of_call(plan, slot);
     let principals: Vec<Option<String>> = plan.limits.iter().map(|limit| limit.asked_by.clone()).collect();
     let read = move |reader: &Reader<'_>| {
         let now_ms = reader.now_ms();
@@ -109,7 +108,7 @@ pub(crate) async fn check_call(database: &Database, plan: &RunPlan, slot: Caller
         Ok((now_ms, principals.iter().map(spent).collect::<Result<Vec<_>, _>>()?))
     };
     let (now_ms, taken) = database.read(read).await?;
-    let demand = Demand { plan, what: "call", reservations: &reservations, now_ms };
+    let demand = Demand { plan, what: "call", demanded: &demanded, now_ms };
     let refusal = plan.limits.iter().zip(&taken).find_map(|(limit, taken)| demand.refusal(limit, taken));
     refusal.map_or(Ok(()), Err)
 }
@@ -118,9 +117,15 @@ impl Demand<'_> {
     /// The refusal if this limit, with this much used, has no room for the demand.
     fn refusal(&self, limit: &DayLimit, taken: &BTreeMap<String, DayUse>) -> Option<Failure> {
         let counts = |provider: &str| limit.provider.as_ref().is_none_or(|wanted| wanted.0 == provider);
+        let unpriced = self.demanded.unpriced.iter().filter(|model| counts(&model.provider.0));
+        let unpriced: Vec<ModelRef> = unpriced.cloned().collect();
+        if !unpriced.is_empty() {
+            return Some(self.unpriced(limit, &unpriced));
+        }
         let counted = taken.iter().filter(|(provider, _)| counts(provider));
         let total = counted.fold(DayUse::default(), |total, (_, taken)| total.plus(*taken));
-        let reservations = self.reservations.values().filter(|reservation| counts(&reservation.provider.0));
+        let reservations =
+            self.demanded.reservations.values().filter(|reservation| counts(&reservation.provider.0));
         let wanted: PicoUsd = reservations.map(|reservation| reservation.amount).sum();
         if total.most().plus(wanted) <= limit.usd {
             return None;
@@ -147,6 +152,22 @@ impl Demand<'_> {
         };
         let minutes = u64::try_from(minutes).unwrap_or_default();
         Some(Failure::new(Code::Budget, message).with_next([raise, Next::WaitForNextDay { minutes }]))
+    }
+}
+
+impl Demand<'_> {
+    /// The refusal for models without a known price, which no limit could hold.
+    fn unpriced(&self, limit: &DayLimit, models: &[ModelRef]) -> Failure {
+        let named: Vec<String> = models.iter().map(|model| format!("`{model}`")).collect();
+        let message = format!(
+            "no price is known for {}, so nobody can say what the {} adds to the day's limit `{}`",
+            named.join(", "),
+            self.what,
+            limit.setting
+        );
+        let price = models.first().map(|model| Next::GivePrice(model.to_string().into()));
+        let next = price.into_iter().chain([Next::Do(Advice::AskAnotherModel)]);
+        Failure::new(Code::PriceUnknown, message).with_next(next.collect::<Vec<_>>())
     }
 }
 

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::plan::flow::StageNumber;
+use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::plan::{DayLimit, Timers};
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::ProviderId;
 use parallel_llm_engine::request::persona_prompt::PersonaPrompt;
+use parallel_llm_engine::request::price::PriceSource;
 use parallel_llm_engine::request::strategy::StrategyOptions;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::Attempt;
@@ -138,6 +140,7 @@ pub(crate) fn a_seat(number: u8, name: &str) -> Seat {
         strongest: false,
         accuracy: None,
         price: None,
+        price_source: PriceSource::default(),
         context_tokens: Some(200_000),
         effort: None,
         inputs: None,
@@ -174,7 +177,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         retries_max: 2,
         wait: Wait::default(),
         budget: PicoUsd::from_usd(3),
-        worst_case: PicoUsd::from_usd(1),
+        worst_case: WorstCase::Known(PicoUsd::from_usd(1)),
         store,
         files: true,
         file_names: FileNames::default(),
@@ -206,10 +209,9 @@ pub(crate) fn same_question(number: u64) -> Arc<RunPlan> {
 pub(crate) fn expensive(plan: Arc<RunPlan>) -> Arc<RunPlan> {
     changed(plan, |plan| {
         let request = PicoUsd::from_usd(1).0 / 2;
-        for seat in &mut plan.seats {
-            seat.price =
-                Some(Price { input: PicoUsd::ZERO, output: PicoUsd::ZERO, request: PicoUsd(request) });
-        }
+        let price = |request| Price { input: PicoUsd::ZERO, output: PicoUsd::ZERO, request };
+        plan.seats.iter_mut().for_each(|seat| seat.price = Some(price(PicoUsd(request))));
+        plan.synthesizers.iter_mut().for_each(|seat| seat.price = Some(price(PicoUsd::ZERO)));
     })
 }
 

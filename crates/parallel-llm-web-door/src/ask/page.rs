@@ -9,6 +9,7 @@ use axum::response::Response;
 use parallel_llm_engine::plan::flow::Stage;
 use parallel_llm_engine::plan::slots::TYPICAL_REPLY_TOKENS;
 use parallel_llm_engine::request::panel::Seat;
+use parallel_llm_engine::request::price::PriceSource;
 use parallel_llm_engine::request::strategy::{AUTO, Strategy, StrategyChoice as ChosenStrategy};
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::value::nearest;
@@ -368,22 +369,20 @@ impl QuoteView {
     fn of(plan: &RunPlan, attached: Option<String>) -> Self {
         let seats = plan.seats.iter().map(|seat| QuotedSeat::of(seat, format!("seat {}", seat.number)));
         let seats = seats.chain(writers(plan));
-        let unpriced = plan.seats.iter().filter(|seat| seat.price.is_none()).count();
-        let more = match unpriced {
-            0 => String::new(),
-            1 => ", and what one model without a known price costs".to_owned(),
-            count => format!(", and what {count} models without a known price cost"),
+        let most = match plan.worst_case.unpriced_words() {
+            None => format!("at most {}", plan.worst_case),
+            Some(models) => format!("and nobody knows how much at most: no price is known for {models}"),
         };
         let summary = format!(
-            "About {} if replies have {TYPICAL_REPLY_TOKENS} tokens, at most {}{more}. The budget is {}.",
+            "About {} if replies have {TYPICAL_REPLY_TOKENS} tokens, {most}. The budget is {}.",
             plan.likely_cost(),
-            plan.worst_case,
             plan.budget
         );
+        let is_over = plan.worst_case.check("the run", plan.budget).is_err();
         Self {
             attached,
             summary,
-            is_over: plan.worst_case > plan.budget,
+            is_over,
             seats: seats.collect(),
             unlisted: Vec::new(),
         }
@@ -432,7 +431,11 @@ impl QuotedSeat {
     fn of(seat: &Seat, role: String) -> Self {
         let per_million = |price: parallel_llm_engine::PicoUsd| format!("${:.2}", price.as_usd() * 1e6);
         let price = |of: fn(&parallel_llm_engine::Price) -> parallel_llm_engine::PicoUsd| {
-            seat.price.as_ref().map_or_else(|| UNKNOWN.to_owned(), |price| per_million(of(price)))
+            let words = match seat.price_source {
+                PriceSource::OwnMachine => "your own machine",
+                _ => UNKNOWN,
+            };
+            seat.price.as_ref().map_or_else(|| words.to_owned(), |price| per_million(of(price)))
         };
         Self {
             role,

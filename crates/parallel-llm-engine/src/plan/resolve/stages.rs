@@ -136,7 +136,7 @@ impl Resolving<'_> {
         let by_hand = request.synthesizer.as_ref().filter(|_| is_last);
         let chain = stage.synthesizer.as_ref().unwrap_or(&terms.defaults.synthesizers);
         self.panels.push(panel);
-        self.chains.push(seats::resolve_chain(by_hand, chain, terms, &sampling)?);
+        self.chains.push(seats::resolve_chain(by_hand, chain, terms, &sampling, warnings)?);
         Ok(Stage {
             name: stage.name.clone(),
             from: Vec::new(),

@@ -71,6 +71,12 @@ pub enum Next {
         /// What the owner allows.
         to: PicoUsd,
     },
+    /// Allow this budget.
+    AllowBudget(PicoUsd),
+    /// Allow any cost, for this question.
+    AllowAnyCost,
+    /// Tell the price of this model in the settings.
+    GivePrice(Name),
     /// Ask for no more than the owner allows.
     BudgetOfAtMost(PicoUsd),
     /// Wait for no more answers than there are seats.
@@ -362,9 +368,11 @@ impl Next {
                 | MachineStep::ReplaceKey(_)
                 | MachineStep::TryKeyCommand(_),
             ) => Taker::CommandLine,
-            Self::Raise(Limit::Setting { .. }) | Self::Lower(Limit::Setting { .. }) | Self::Set(_) => {
-                Taker::Owner
-            }
+            Self::Raise(Limit::Setting { .. })
+            | Self::Lower(Limit::Setting { .. })
+            | Self::Set(_)
+            | Self::AllowAnyCost
+            | Self::GivePrice(_) => Taker::Owner,
             Self::Give(Argument::OutputFolder) | Self::Machine(_) => Taker::Machine,
             Self::Give(_)
             | Self::Raise(_)
@@ -376,6 +384,7 @@ impl Next {
             | Self::LeaveOut(_)
             | Self::WholeNumber { .. }
             | Self::BudgetBetween { .. }
+            | Self::AllowBudget(_)
             | Self::BudgetOfAtMost(_)
             | Self::WaitForSeats(_)
             | Self::AttachAtMost(_)

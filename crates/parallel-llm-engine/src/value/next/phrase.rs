@@ -78,6 +78,18 @@ impl Vocabulary {
             Next::BudgetBetween { from, to } => {
                 format!("give {} from {} to {}", self.limit(&Limit::Budget), from.as_usd(), to.as_usd())
             }
+            Next::AllowBudget(budget) => match (self.limit)(&Limit::Budget) {
+                // Ready to be pasted.
+                Some(flag) if flag.starts_with('-') => format!("allow it with `{flag} {}`", budget.as_usd()),
+                _ => format!("give {} as {}", self.limit(&Limit::Budget), budget.as_usd()),
+            },
+            Next::AllowAnyCost => match (self.limit)(&Limit::Budget) {
+                Some(flag) if flag.starts_with('-') => format!("allow any cost with `{flag} none`"),
+                _ => "set `budget_usd = \"none\"`".to_owned(),
+            },
+            Next::GivePrice(model) => format!(
+                "put `\"{model}\" = {{ input_usd_per_million = 2, output_usd_per_million = 10 }}` with its real price below `[prices]` in the settings file"
+            ),
             Next::BudgetOfAtMost(most) => format!("ask for at most {most}"),
             Next::WaitForSeats(seats) => match (self.argument)(Argument::Wait) {
                 Some(name) => format!("give {name} as `quorum:{seats}` or less, or as `all`"),

@@ -333,7 +333,7 @@ fn described(batch: &Batch) -> Value {
         "workers": batch.workers,
         "cost_usd": batch.spent.as_usd(),
         "reserved_usd": batch.reserved.as_usd(),
-        "budget_usd": batch.budget.as_usd(),
+        "budget_usd": batch.budget.limit_as_usd(),
         "created_at": clock::stamp(u64::try_from(batch.created_at_ms).unwrap_or_default()),
         "last_ended_at": batch.settled_at_ms.map(|ms| clock::stamp(u64::try_from(ms).unwrap_or_default())),
     })

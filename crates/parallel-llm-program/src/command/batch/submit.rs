@@ -158,10 +158,10 @@ async fn add_all(
 
 /// Says what was submitted.
 fn report(context: &CommandContext<'_>, submitted: &Submitted) {
-    let Submitted { batch, worst_case, bad } = submitted;
+    let Submitted { batch, likely, worst_case, bad } = submitted;
     let console = &context.console;
     console.say(&format!(
-        "batch {}: {} questions; they cost {worst_case} at most, and the budget is {}",
+        "batch {}: {} questions; they cost about {likely}, {worst_case} at most, and the budget is {}",
         batch.id,
         batch.open(),
         batch.budget
@@ -174,7 +174,10 @@ fn report(context: &CommandContext<'_>, submitted: &Submitted) {
     if more > 0 {
         console.say(&format!("and {more} more lines are left out: `batch results {}` names all", batch.id));
     }
-    if *worst_case > batch.budget {
-        console.say("the batch pauses when its budget is used up; `batch resume --budget USD` then goes on");
+    if worst_case.known_part() > batch.budget {
+        console.say(&format!(
+            "the batch pauses when its budget is used up; `batch resume --budget {}` then goes on",
+            worst_case.known_part().rounded_up_to_cents().as_usd()
+        ));
     }
 }

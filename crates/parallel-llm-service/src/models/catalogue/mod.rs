@@ -17,6 +17,7 @@ use parallel_llm_provider::{EMBEDDED_ON, embedded_catalogue};
 use parking_lot::Mutex as SyncMutex;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 use crate::ports::OPENROUTER;
 use kept::{Kept, Mark};
@@ -30,6 +31,9 @@ const FRESH_FOR: Duration = Duration::from_secs(600);
 const RETRY_AFTER: Duration = Duration::from_secs(60);
 /// The longest wait for a list: a question can be asked without it.
 const FETCH_MAX: Duration = Duration::from_secs(5);
+/// The longest wait for a list that is renewed: an old price is better than a slow answer, and a list comes in a third of a
+/// second.
+const RENEWAL_MAX: Duration = Duration::from_secs(1);
 /// The folder of lists inside the data folder.
 const FOLDER: &str = "models";
 
@@ -55,6 +59,8 @@ pub struct Catalogues {
     /// Where fetched lists are stored; `None` keeps them in memory only.
     folder: Option<PathBuf>,
     max_age_ms: u64,
+    /// Lists being renewed beside the questions that use the old ones.
+    renewing: TaskTracker,
     by_provider: BTreeMap<ProviderId, CachedCatalogue>,
 }
 
@@ -115,7 +121,8 @@ pub struct Lookup {
 pub enum Wanted<'a> {
     /// Any cached list; no provider is asked.
     Cached,
-    /// Any cached list with these names; a new one only if a name may be wrong or new.
+    /// Any cached list with these names; a new one if a name may be wrong or new. An old list is renewed, and used if that
+    /// takes long.
     Names(&'a [String]),
     /// A fresh list.
     Fresh,
@@ -134,18 +141,21 @@ impl Catalogues {
             fetch,
             folder: (!settings.in_memory).then(|| settings.data_dir.join(FOLDER)),
             max_age_ms: settings.catalogue_max_age_ms,
+            renewing: TaskTracker::new(),
             by_provider: settings.providers.iter().filter_map(cached).collect(),
         }
     }
 
     /// Looks up a provider's models, and fetches them if `wanted` requires it.
-    pub async fn look_up(&self, provider: &ProviderId, wanted: Wanted<'_>, key: KeyUse) -> Lookup {
+    pub async fn look_up(self: &Arc<Self>, provider: &ProviderId, wanted: Wanted<'_>, key: KeyUse) -> Lookup {
         let Some(cached) = self.by_provider.get(provider) else { return Lookup::default() };
         let known = match wanted {
             Wanted::New => None,
             // A caller that needs no fetch does not wait for another's.
-            Wanted::Cached => cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref())),
-            Wanted::Names(_) | Wanted::Fresh => remembered(cached.fetched.lock().await.as_ref()),
+            Wanted::Cached | Wanted::Names(_) => {
+                cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()))
+            }
+            Wanted::Fresh => remembered(cached.fetched.lock().await.as_ref()),
         };
         if known.is_some() {
             return Lookup { list: known, failure: None };
@@ -159,10 +169,14 @@ impl Catalogues {
         let newest = if carried { Some(after_embedded().unwrap_or_else(List::embedded)) } else { kept };
         let enough = match wanted {
             Wanted::Cached => return Lookup { list: newest, failure: None },
-            Wanted::Names(names) => newest
-                .clone()
-                .filter(|list| carried || self.is_fresh(list))
-                .filter(|list| names.iter().all(|name| list.catalogue.find(name).is_some())),
+            Wanted::Names(names) => {
+                let has_all = |list: &List| names.iter().all(|name| list.catalogue.find(name).is_some());
+                match newest.clone().filter(has_all) {
+                    Some(list) if self.is_fresh(&list) => Some(list),
+                    Some(old) => Some(self.renewed(provider, key).await.unwrap_or(old)),
+                    None => None,
+                }
+            }
             Wanted::Fresh => newest.clone().filter(|list| self.is_fresh(list)),
             Wanted::New => None,
         };
@@ -173,6 +187,16 @@ impl Catalogues {
             Ok(list) => Lookup { list: Some(list), failure: None },
             Err(failure) => Lookup { list: newest, failure: Some(failure) },
         }
+    }
+
+    /// The provider's list, fetched anew if that does not take long; the fetch goes on for the next question.
+    async fn renewed(self: &Arc<Self>, provider: &ProviderId, key: KeyUse) -> Option<List> {
+        let (lists, provider) = (Arc::clone(self), provider.clone());
+        let renewing = self.renewing.spawn(async move {
+            let cached = lists.by_provider.get(&provider)?;
+            lists.fetched(&provider, cached, key, false).await.ok()
+        });
+        tokio::time::timeout(RENEWAL_MAX, renewing).await.ok()?.ok()?
     }
 
     /// Fetches the provider's list now.
@@ -193,7 +217,10 @@ impl Catalogues {
             Source::Kept(at_ms) => {
                 clock::unix_ms().checked_sub(at_ms).is_some_and(|age_ms| age_ms < self.max_age_ms)
             }
-            Source::Embedded => false,
+            // It is as old as the program.
+            Source::Embedded => clock::day_ms(EMBEDDED_ON)
+                .and_then(|day_ms| clock::unix_ms().checked_sub(day_ms))
+                .is_some_and(|age_ms| age_ms < self.max_age_ms),
         }
     }
 
@@ -306,7 +333,7 @@ mod tests {
     const BASE_URL: &str = "http://127.0.0.1:1/v1";
 
     /// The lists of two providers, which have this model or fail, and the number of requests for them.
-    fn lists(home: &tempfile::TempDir, sold: Option<&'static str>) -> (Catalogues, Arc<AtomicUsize>) {
+    fn lists(home: &tempfile::TempDir, sold: Option<&'static str>) -> (Arc<Catalogues>, Arc<AtomicUsize>) {
         let fetches = Arc::<AtomicUsize>::default();
         let counted = Arc::clone(&fetches);
         let fetch: Fetch = Box::new(move |_, _| {
@@ -320,7 +347,16 @@ mod tests {
         let by_provider =
             [mistral(), openrouter()].map(|id| (id, CachedCatalogue::new(BASE_URL.to_owned()))).into();
         let folder = Some(home.path().join(FOLDER));
-        (Catalogues { fetch, folder, max_age_ms: 60_000, by_provider }, fetches)
+        (
+            Arc::new(Catalogues {
+                fetch,
+                folder,
+                max_age_ms: 60_000,
+                renewing: TaskTracker::new(),
+                by_provider,
+            }),
+            fetches,
+        )
     }
 
     fn mistral() -> ProviderId {

@@ -1,0 +1,80 @@
+//! Prices that no provider's own list tells: those of the user's settings, and those of the same model elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::request::catalogue::{ModelInfo, Price};
+use crate::request::panel::{ModelRef, ProviderId};
+
+/// Where the price of a seat comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PriceSource {
+    /// The list of the provider.
+    #[default]
+    List,
+    /// The user's settings.
+    Settings,
+    /// The list of another provider that sells the same model: an estimate.
+    Estimate,
+    /// Nobody asks for money: the server is the user's own machine.
+    OwnMachine,
+    /// The provider's current list lacks the model, so it is not asked.
+    Unlisted,
+}
+
+impl PriceSource {
+    /// Whether it is the usual one, which is not stored.
+    pub fn is_list(&self) -> bool {
+        *self == Self::List
+    }
+}
+
+/// What is known of prices besides the lists of the providers.
+#[derive(Clone, Debug, Default)]
+pub struct PriceBook {
+    /// The prices of the user's settings.
+    pub set: BTreeMap<ModelRef, Price>,
+    /// The providers whose server is the user's own machine.
+    pub own_machines: BTreeSet<ProviderId>,
+    /// The same models in the list of another provider.
+    pub estimates: BTreeMap<ModelRef, ModelInfo>,
+}
+
+impl PriceBook {
+    /// Whether a price is known, or the server asks for no money. `info` is the entry of the provider's own list.
+    pub fn knows(&self, model: &ModelRef, info: Option<&ModelInfo>) -> bool {
+        let (price, source) = self.price(model, 0, info, false);
+        price.is_some() || source == PriceSource::OwnMachine
+    }
+
+    /// The price of a call with this many input tokens. `info` is the entry of the provider's own list, and `is_live` whether
+    /// that list is current.
+    pub(crate) fn price(
+        &self,
+        model: &ModelRef,
+        input_tokens: u64,
+        info: Option<&ModelInfo>,
+        is_live: bool,
+    ) -> (Option<Price>, PriceSource) {
+        // As everywhere, a leading `~` may be left out.
+        let plain = || {
+            let model = model.clone();
+            ModelRef { model: model.model.trim_start_matches('~').to_owned(), ..model }
+        };
+        if let Some(price) = self.set.get(model).or_else(|| self.set.get(&plain())) {
+            return (Some(*price), PriceSource::Settings);
+        }
+        if let Some(price) = info.and_then(|info| info.price_at(input_tokens)) {
+            return (Some(price), PriceSource::List);
+        }
+        if let Some(price) = self.estimates.get(model).and_then(|info| info.price_at(input_tokens)) {
+            return (Some(price), PriceSource::Estimate);
+        }
+        if self.own_machines.contains(&model.provider) {
+            return (None, PriceSource::OwnMachine);
+        }
+        (None, if is_live && info.is_none() { PriceSource::Unlisted } else { PriceSource::List })
+    }
+}
