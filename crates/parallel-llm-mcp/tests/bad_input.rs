@@ -274,7 +274,7 @@ fn a_run_that_may_exceed_its_budget_is_refused() {
     --- stdout
     --- stderr
     error[budget]: the run may cost up to $0.096; the budget is $0.010
-      next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
+      next: allow it with `--budget 0.1`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
 }
 
@@ -447,10 +447,10 @@ fn with_json_errors_are_also_on_stdout() {
     insta::assert_snapshot!(check(&["--jsonl", "--budget", "0.01", "Why?"]), @r#"
     exit 5
     --- stdout
-    {"error":{"code":"budget","message":"the run may cost up to $1.18; the budget is $0.010","next":"raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models","retryable":false},"schema":1}
+    {"error":{"code":"budget","message":"the run may cost up to $1.18; the budget is $0.010","next":"allow it with `--budget 1.19`, lower `--max-tokens`, or ask fewer or cheaper models","retryable":false},"schema":1}
     --- stderr
     error[budget]: the run may cost up to $1.18; the budget is $0.010
-      next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
+      next: allow it with `--budget 1.19`, lower `--max-tokens`, or ask fewer or cheaper models
     "#);
     let sandbox = sandbox();
     let show = sandbox.call(["runs", "show", "--json", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]);

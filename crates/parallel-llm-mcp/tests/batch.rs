@@ -89,7 +89,7 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
     assert_eq!(output.code, Some(3));
     assert_eq!(output.text().trim().len(), 26, "stdout has the id");
     insta::assert_snapshot!(output.summary(), @"
-    batch <run>: 5 questions; they cost $0.64 at most, and the budget is $3.00
+    batch <run>: 5 questions; they cost about $0.061, $0.64 at most, and the budget is $3.00
     line 4 is left out: it is not a JSON object of a question: the end comes while parsing an object at character 14
     line 5 is left out: it is not a JSON object
     line 6 is left out: there is no field `prmpt`
@@ -216,7 +216,7 @@ fn no_credit_pauses_a_batch_and_resuming_asks_the_rest() {
     );
     assert_eq!(paused["pause"]["code"], "credits");
     insta::assert_snapshot!(output.masked(&output.stderr), @"
-    batch <run>: 6 questions; they cost $0.96 at most, and the budget is $3.00
+    batch <run>: 6 questions; they cost about $0.090, $0.96 at most, and the budget is $3.00
     [....................] 0 of 6 · $0.00 of $3.00
     batch <run> (questions.jsonl): paused
     0 of 6 answered, 6 waiting

@@ -26,7 +26,7 @@ fn continue_sends_the_earlier_questions_and_answers() {
     Take the second design.
     --- stderr
     going on with the conversation of run <run>
-    [ +<time>] run <run> started: 1 model, at most $0.096
+    [ +<time>] run <run> started: 1 model, about $0.0090, at most $0.096
     [ +<time>] seat 1 x-ai/grok-4.7: asked
     [ +<time>] seat 1 x-ai/grok-4.7: answered, 23 bytes, 6 tokens, $0.000066
     [ +<time>] decided: one model was asked, so there was nothing to fuse

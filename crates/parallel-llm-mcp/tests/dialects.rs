@@ -77,7 +77,7 @@ fn ask(sandbox: &Sandbox, dialect: &str, faults: &[Fault]) -> Output {
         .env(known.base_url_variable, &base_url)
         .env(known.key_variable, sandbox.simulator().api_key())
         .settings([("panel", panel.join(",").as_str()), ("synthesizer", "openai/gpt-6.1-sol")])
-        .settings([("wait", "all"), ("retries_max", "1"), ("budget_usd", "1000")]);
+        .settings([("wait", "all"), ("retries_max", "1"), ("budget_usd", "none")]);
     if faults.iter().any(|fault| TIMER_FAULTS.contains(fault)) {
         let timers = ["first_text_timeout_ms", "idle_timeout_ms", "call_timeout_ms"];
         call = call.settings(timers.map(|timer| (timer, TIMER_MS))).settings([("retries_max", "0")]);

@@ -339,7 +339,10 @@ fn a_model_without_a_price_is_refused_and_the_next_step_can_be_pasted() {
     let named = ["-m", GOLD, "--synthesizer", "~google/gemini-pro-latest"];
     let output = call(&sandbox, &shop, &[&["ask"], &named[..], &["Why?"]].concat()).run();
     assert_eq!(output.code, Some(5), "{}", output.transcript());
-    insta::assert_snapshot!(output.stderr, @"");
+    insta::assert_snapshot!(output.stderr, @r#"
+    error[price_unknown]: no price is known for `lab/gold`, so nobody can say what the run may cost; the budget is $1.00
+      next: allow any cost with `--budget none`, put `"lab/gold" = { input_usd_per_million = 2, output_usd_per_million = 10 }` with its real price below `[prices]` in the settings file, or ask another model
+    "#);
     assert!(shop.sales().is_empty());
 
     // The pasted step sends it, and says so.
@@ -370,7 +373,8 @@ fn a_project_sets_neither_prices_nor_a_budget_without_limit() {
         format!("[prices]\n\"{GOLD}\" = {{ input_usd_per_million = 0, output_usd_per_million = 0 }}"),
     ] {
         sandbox.write(".parallel-llm.toml", &project);
-        let output = ask(&sandbox, &shop, &["-m", GOLD]);
+        let call = sandbox.call(["ask", "--json", "-m", GOLD, "Why?"]);
+        let output = call.env("OPENROUTER_BASE_URL", &shop.base_url()).run();
         assert_eq!(output.code, Some(2), "{project}\n{}", output.transcript());
     }
     assert!(shop.sales().is_empty());
@@ -438,7 +442,10 @@ fn a_list_that_hangs_delays_a_question_by_seconds_and_refuses_what_it_does_not_k
 fn a_refusal_says_which_budget_would_do() {
     let (shop, sandbox) = (Shop::new(ListState::Whole), sandbox());
     let output = call(&sandbox, &shop, &["ask", "-m", GOLD, "--max-tokens", "2000", "Why?"]).run();
-    insta::assert_snapshot!(output.stderr, @"");
+    insta::assert_snapshot!(output.stderr, @"
+    error[budget]: the run may cost up to $2.00; the budget is $1.00
+      next: allow it with `--budget 2.01`, lower `--max-tokens`, or ask fewer or cheaper models
+    ");
     assert_eq!(ask(&sandbox, &shop, &["-m", GOLD, "--max-tokens", "2000", "--budget", "2.01"]).code, Some(0));
 }
 

@@ -224,7 +224,7 @@ impl Seat {
     }
 
     /// The most a call with so many tokens can cost; `None` if nobody tells its price. A server of the user's own asks for no
-    /// money, and a model that is not sold is not asked.
+    /// money, and a model that is not sold is not asked under a limit.
     pub fn cost_max(&self, input_tokens: u64, output_tokens: u32) -> Option<PicoUsd> {
         match (self.price, self.price_source) {
             (Some(price), _) => Some(price.cost(input_tokens, output_tokens.into())),

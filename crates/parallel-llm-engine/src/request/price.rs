@@ -20,7 +20,7 @@ pub enum PriceSource {
     Estimate,
     /// Nobody asks for money: the server is the user's own machine.
     OwnMachine,
-    /// The provider's current list lacks the model, so it is not asked.
+    /// The provider's current list lacks the model, so it is not asked under a limit.
     Unlisted,
 }
 
