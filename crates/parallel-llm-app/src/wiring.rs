@@ -80,7 +80,7 @@ pub fn wire_around(
         let check = settings.check.clone();
         Lazy::new(move || {
             let (upstream, calibration) = (Arc::clone(&upstream), Arc::clone(&calibration));
-            let callers = Arc::clone(&callers);
+            let (callers, store) = (Arc::clone(&callers), Arc::clone(&store));
             let journal = wrap(Arc::new(Journals::new(Arc::clone(&store))));
             let (around_files, telemetry) = (around_files.clone(), Arc::clone(&telemetry));
             let check = check.clone().map(|check| Arc::new(CheckCommand::new(check)) as Arc<dyn Checker>);
@@ -89,6 +89,7 @@ pub fn wire_around(
                 let calibration = calibration.get().await;
                 let engine = Engine::new(caller, journal).with_checker(check);
                 Ok(Runs::new(engine, drain, telemetry)
+                    .with_store(store)
                     .calibrated(calibration)
                     .with_around_files(around_files))
             })

@@ -147,12 +147,26 @@ impl std::fmt::Debug for Underway {
 
 impl Underway {
     /// Executes the run. The hub reports everything that happens, events once they are durable: `Decided` brings the
-    /// outcome, `Closed` is the last event before this returns.
+    /// outcome, `Closed` is the last event before this returns. If another process takes the run over, the hub shows nothing
+    /// more of this one; what it still brings goes to the journal.
     pub async fn finish(self) {
         let Self { context, panel, before } = self;
-        tokio::join!(answer(&context, panel), reconcile::look_up(&context, &before));
-        let cost = context.hub.with_run(Run::cost);
-        let _ = context.log.append(Event::Closed { cost }).await;
+        let running = async {
+            tokio::join!(answer(&context, panel), reconcile::look_up(&context, &before));
+            let cost = context.hub.with_run(Run::cost);
+            let _ = context.log.append(Event::Closed { cost }).await;
+        };
+        let handing_over = async {
+            context.log.overtaken().await;
+            context.hub.hand_over();
+            // Replies under way are paid for, and are read to their end.
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            () = running => {}
+            () = handing_over => {}
+        }
     }
 }
 

@@ -38,6 +38,19 @@ async fn no_request_is_sent_after_the_disk_breaks() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn no_request_is_sent_after_the_lease_is_over_and_everything_is_kept() {
+    let commits = typical_run().run().await.commits.len();
+    for over_at in 2..=commits {
+        let result = typical_run().breaks_by(Breakage::LosesLease, over_at).run().await;
+        let over = result.ledger.iter().position(|line| line.contains("kept: ")).expect("it is over");
+        let later = result.ledger[over..].iter().filter(|line| line.contains(" request ")).count();
+        assert_eq!(later, 0, "{over_at} of {commits}: {}", result.ledger());
+        received_answers_are_reported(&result);
+        assert!(result.events().last().is_some_and(|last| last.event.closes()), "nothing is lost");
+    }
+}
+
 /// Asserts that every answer received is in the final state, and that there is a text if there was any answer.
 fn received_answers_are_reported(result: &RunResult) {
     let failing = |asked: &&SentCall| asked.call.model.model == "bob" && asked.call.attempt.number == 1;

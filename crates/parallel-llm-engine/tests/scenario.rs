@@ -155,6 +155,8 @@ pub(crate) enum Breakage {
     Panics,
     /// It never returns.
     Hangs,
+    /// It keeps everything, but another process may do the run by then.
+    LosesLease,
 }
 
 /// A run that is set up step by step.
@@ -542,17 +544,26 @@ impl Journal for Disk {
                 sleep(wait).await;
             }
             if let Some(how) = breaks {
+                if matches!(how, Breakage::LosesLease) {
+                    ledger.note(format_args!("kept: {names}"));
+                    return append.await;
+                }
                 ledger.note(format_args!("lost: {names}"));
                 return match how {
                     Breakage::Fails => Err(Failure::new(Code::Storage, "the disk is full")),
                     Breakage::Panics => std::panic::resume_unwind(Box::new("scripted")),
-                    Breakage::Hangs => std::future::pending().await,
+                    Breakage::Hangs | Breakage::LosesLease => std::future::pending().await,
                 };
             }
             ledger.note(format_args!("durable: {names}"));
             append.await
         }
         .boxed()
+    }
+
+    fn may_send(&self, _: Lease) -> bool {
+        let lost = self.breaks_at.filter(|(_, how)| matches!(how, Breakage::LosesLease));
+        lost.is_none_or(|(from, _)| self.attempted().len() < from)
     }
 
     fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {

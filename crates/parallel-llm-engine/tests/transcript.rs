@@ -39,6 +39,7 @@ pub(crate) fn short(event: &Event) -> String {
         Event::StageDecided { .. } => "stage",
         Event::Decided { .. } => "decided",
         Event::Closed { .. } => "closed",
+        Event::Merged { .. } => "merged",
     };
     match event.attempt() {
         Some(attempt) if attempt.number == 1 => format!("{name} {}", slot(attempt.slot)),
@@ -68,6 +69,7 @@ fn result(event: &Event) -> String {
         Event::StageDecided { stage, outcome } => format!("{short} {stage} {}", kind(outcome)),
         Event::Decided { outcome } => format!("{short} {}", kind(outcome)),
         Event::Reconciled { cost, .. } | Event::Closed { cost } => format!("{short} {cost}"),
+        Event::Merged { held, .. } => format!("merged {}", result(held)),
     }
 }
 

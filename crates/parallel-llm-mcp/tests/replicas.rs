@@ -2,6 +2,7 @@
 //! to test here.
 
 mod faults;
+mod proxy;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -61,6 +62,23 @@ pub(crate) fn fresh() -> Option<String> {
     select(&base, &format!("CREATE SCHEMA {schema}"));
     let separator = if base.contains('?') { '&' } else { '?' };
     Some(format!("{base}{separator}options=-csearch_path%3D{schema}"))
+}
+
+/// Executes a statement, and keeps its transaction open for so long.
+pub(crate) fn transaction(url: &str, sql: &str, lasting: std::time::Duration) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a thread");
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("the server is there");
+        let locking = async {
+            client.batch_execute(&format!("BEGIN; {sql}")).await.expect("the statement is right");
+            tokio::time::sleep(lasting).await;
+            client.batch_execute("COMMIT").await.expect("it holds locks");
+        };
+        tokio::select! {
+            () = locking => {}
+            ended = connection => panic!("the connection has ended: {ended:?}"),
+        }
+    });
 }
 
 /// The rows of a statement as text.

@@ -175,7 +175,13 @@ impl Principal {
         if *self == Self::Owner {
             return recorded;
         }
-        match &mut recorded.event {
+        self.redact_fact(&mut recorded.event);
+        recorded
+    }
+
+    fn redact_fact(&self, event: &mut Event) {
+        match event {
+            Event::Merged { held, .. } => self.redact_fact(held),
             Event::Cut { failure, .. } | Event::Failed { failure, .. } => redact(failure),
             Event::Reopened { reopening, .. } => {
                 reopening.seats.iter_mut().for_each(|seat| *seat = seat.without_text());
@@ -197,7 +203,6 @@ impl Principal {
             | Event::Reconciled { .. }
             | Event::Closed { .. } => {}
         }
-        recorded
     }
 }
 

@@ -44,7 +44,7 @@ use crate::row::event_row::{EventRow, PieceRow};
 use crate::row::filter::{CountFilter, PostingRange, RunPage, SameQuestion};
 use crate::row::job_row::{BatchSums, ClaimOwner, JobEndRow, JobRow, NewJobRow};
 use crate::row::new_run::NewRun;
-use crate::row::ownership::{Ownership, Stamp};
+use crate::row::ownership::{ExtendedLeases, Ownership, Stamp};
 use crate::row::run_row::{KeyedRun, ListedRun, RunMoment, RunRecord, RunRow, SimilarRun, StoredRow};
 use crate::row::seat_fact::{StoredFact, TimedFact};
 use crate::row::table::{Table, Value};
@@ -249,6 +249,7 @@ impl Reader<'_> {
         fn run_row(&self, run_id: RunId) -> Result<Option<StoredRow>>;
         fn ownership(&self, run_id: RunId) -> Result<Option<Ownership>>;
         fn epoch(&self, run_id: RunId) -> Result<Option<u64>>;
+        fn decided_runs(&self, limit: usize) -> Result<Vec<RunId>>;
         fn requested_cancels(&self, owner: &str) -> Result<Vec<RunId>>;
         fn owners_since_cancel(&self, run_id: RunId) -> Result<Option<u64>>;
         fn run_of_key(&self, asked_by: Option<&str>, key: &str) -> Result<Option<KeyedRun>>;
@@ -375,6 +376,7 @@ impl Transaction {
         fn insert_run(&mut self, new: &NewRun, epoch: u64, stamp: &Stamp) -> Result<bool>;
         fn advance_run(&mut self, row: &RunRow, from: RunMoment, stamp: &Stamp) -> Result<bool>;
         fn take_over(&mut self, row: &RunRow, stamp: &Stamp) -> Result<u64>;
+        fn index_again(&mut self, run_id: &str) -> Result<()>;
         fn release_run(&mut self, stored: &StoredRow, epoch: u64) -> Result<()>;
         fn request_cancel(&mut self, run_id: RunId) -> Result<()>;
         fn insert_piece(&mut self, lease: Lease, piece: &PieceRow) -> Result<bool>;
@@ -417,6 +419,14 @@ impl Transaction {
         fn finish_copy(&mut self) -> Result<()>;
     }
 
+    /// Extends the leases of the runs that it changes as it commits. In a file, a transaction takes no time that matters.
+    pub(crate) fn renew_leases(&mut self, owner: &str, lease: Duration) {
+        match self {
+            Self::Sqlite(_) => {}
+            Self::Postgres(it) => it.renew_leases(owner, lease),
+        }
+    }
+
     /// Takes a step of overwriting purged data and freeing pages, and starts nothing new after `step_time`. `is_first`
     /// starts from the beginning. On a server, [`Database::vacuum`] does it at once.
     pub(crate) fn reclaim(&mut self, is_first: bool, step_time: Duration) -> Result<ReclaimStep> {
@@ -428,6 +438,19 @@ impl Transaction {
 }
 
 impl WriteConnection {
+    /// Another connection to the same database, opened when it is first needed.
+    pub(crate) fn another(&self) -> Self {
+        match self {
+            Self::Sqlite(it) => Self::Sqlite(it.another()),
+            Self::Postgres(it) => Self::Postgres(it.another()),
+        }
+    }
+
+    /// Whether the database is on a server, which other machines share.
+    pub(crate) const fn is_on_server(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
     /// Begins a transaction, waiting at most this long for other processes.
     pub(crate) fn begin(&mut self, purpose: Purpose, wait: Duration) -> Result<Transaction> {
         match self {
@@ -458,7 +481,12 @@ impl WriteConnection {
     }
 
     /// Extends the leases of this owner's open runs and claimed jobs by so long from now, and returns their number.
-    pub(crate) fn extend_leases(&mut self, owner: &str, lease: Duration, wait: Duration) -> Result<usize> {
+    pub(crate) fn extend_leases(
+        &mut self,
+        owner: &str,
+        lease: Duration,
+        wait: Duration,
+    ) -> Result<ExtendedLeases> {
         match self {
             Self::Sqlite(it) => it.extend_leases(owner, lease, wait),
             Self::Postgres(it) => it.extend_leases(owner, lease, wait),

@@ -33,6 +33,8 @@ pub(crate) enum DatabaseErrorKind {
     Crowded,
     /// The server cannot be reached, is starting or stopping, or has cut the connection: worth waiting for, too.
     Away,
+    /// The server does not answer, and nobody can say why: worth waiting for as well.
+    Silent,
     /// The server does not let this user do it.
     Denied,
     Other,
@@ -106,6 +108,11 @@ impl DatabaseErrorKind {
                 next: &[Next::Do(Advice::TryAgain), Next::Do(Advice::CheckNetworkAndAddress)],
                 passes: true,
             },
+            Self::Silent => Description {
+                words: "its server does not answer",
+                next: &[Next::Do(Advice::TryAgain), Next::Do(Advice::CheckNetworkAndAddress)],
+                passes: true,
+            },
             Self::Denied => Description {
                 words: "its server does not allow it",
                 next: &[Next::Set(Cow::Borrowed(URL_SETTING))],
@@ -175,7 +182,8 @@ impl DatabaseError {
 
     /// Whether waiting may help: another connection holds a lock, or the server is away.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(self.kind, DatabaseErrorKind::Locked | DatabaseErrorKind::Away | DatabaseErrorKind::Logless)
+        use DatabaseErrorKind::{Away, Locked, Logless, Silent};
+        matches!(self.kind, Locked | Away | Silent | Logless)
     }
 
     /// The failure whose message begins with `subject`.

@@ -36,6 +36,15 @@ impl Journal for Store {
         async move { store.shared.writer.append(lease, events).await }.boxed()
     }
 
+    fn may_send(&self, lease: Lease) -> bool {
+        self.shared.writer.leases.holds(lease)
+    }
+
+    fn overtaken(&self, lease: Lease) -> BoxFuture<'static, ()> {
+        let leases = Arc::clone(&self.shared.writer.leases);
+        async move { leases.overtaken(lease).await }.boxed()
+    }
+
     fn notice(&self, run_id: RunId) -> Option<Warning> {
         self.shared.writer.runs.notice(run_id)
     }

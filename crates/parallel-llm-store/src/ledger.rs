@@ -132,6 +132,7 @@ impl<'a> Effect<'a> {
             Event::Reconciled { attempt, cost, usage } => {
                 Self::Reconciles(*attempt, CallSpend::of(Some(*cost), false, usage))
             }
+            Event::Merged { held, .. } => Self::of(held),
             Event::Skipped { .. }
             | Event::StageDecided { .. }
             | Event::Decided { .. }
@@ -219,7 +220,7 @@ impl LedgerRows {
             }
         }
         changes.heard = heard.into_values().collect();
-        if batch.closes() {
+        if batch.closes() || (batch.merges() && run.closed) {
             changes.loses_track = run.views().any(|view| view.status == SeatStatus::Unknown);
             changes.releases_all = true;
             return changes;

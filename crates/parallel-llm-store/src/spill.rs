@@ -25,7 +25,7 @@ const MAGIC: &str = "parallel-llm-spill";
 const VERSION: &str = "1";
 /// The extension of a file that waits to be imported.
 const WAITING: &str = "spill";
-/// The extension of a file that is older than the database.
+/// The extension of a file whose run the database does not have.
 pub(crate) const ASIDE: &str = "aside";
 /// The extension of a damaged file.
 pub(crate) const DAMAGED: &str = "damaged";
@@ -46,7 +46,7 @@ pub(crate) struct Spills {
 pub struct SpillState {
     /// Files waiting to be imported.
     pub waiting: Vec<PathBuf>,
-    /// Files older than the database: their run was continued without them, or no longer exists.
+    /// Files of runs that the database does not have.
     pub aside: Vec<PathBuf>,
     /// Damaged files.
     pub damaged: Vec<PathBuf>,
@@ -147,6 +147,14 @@ impl Spills {
         let waiting = self.state().waiting.into_iter();
         let of_run = waiting.filter(|path| run_of(path) == Some(run_id));
         of_run.filter_map(|path| Spill::read(&path).ok()).collect()
+    }
+
+    /// Lets files that an earlier version set aside wait again.
+    pub(crate) fn revive(&self) {
+        for path in self.state().aside {
+            // If the rename fails, the next start finds the file again.
+            let _ = fs::rename(&path, path.with_extension(WAITING));
+        }
     }
 
     /// Deletes all files of purged runs, so that no word of theirs remains.
@@ -286,5 +294,8 @@ fn check_room(folder: &Path, bytes: u64) -> io::Result<()> {
 /// The notice for readers of the run that a part of it is not in the database yet.
 pub(crate) fn notice(path: &Path, cause: &Failure) -> Failure {
     let folder = path.parent().unwrap_or(path).display();
-    Failure::new(Code::Spilled, format!("it is in `{folder}`, because this failed: {}", cause.message))
+    Failure::new(
+        Code::Spilled,
+        format!("it is in a file in `{folder}`, because this failed: {}", cause.message),
+    )
 }

@@ -24,6 +24,7 @@ use crate::search::search;
 use crate::sessions::{self, NewSession, SessionLimits, SessionWork, StoredSession};
 use crate::spill::{SpillState, Spills};
 use crate::tokens::{self, NewToken, StoredToken, Token};
+use crate::writer::task::closing::CLOSED_MAX;
 use crate::writer::{Writer, WriterTimes, limits, repeats};
 
 /// How long a write waits for the locks of other processes. Those take milliseconds; a backup may take longer, and a
@@ -115,10 +116,33 @@ impl Store {
         let spills = database.spills(&config.location, &config.spill_folders);
         let times = WriterTimes { wait: config.wait, heartbeat: config.heartbeat, lease: config.lease };
         let writer = Writer::start(opened.connection, spills.clone(), times)?;
+        // An earlier version set aside what it could not take in; it can be merged.
+        spills.revive();
         if spills.is_waiting() {
             writer.import_spills().await;
         }
-        Ok(Self { shared: Arc::new(Shared { database, writer, spills }) })
+        let store = Self { shared: Arc::new(Shared { database, writer, spills }) };
+        // What nobody looks at yet is no reason not to open.
+        let _ = store.close_abandoned().await;
+        Ok(store)
+    }
+
+    /// Closes runs that have their answer and whose process ended before it could close them, so that lists, counts and
+    /// figures have them.
+    pub async fn close_abandoned(&self) -> Result<(), Failure> {
+        let is_any = |reader: &Reader<'_>| {
+            for run_id in reader.decided_runs(CLOSED_MAX)? {
+                let ownership = reader.ownership(run_id)?;
+                if ownership.is_some_and(|ownership| ownership.is_interrupted(reader.now_ms())) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        if self.shared.database.read(is_any).await? {
+            self.shared.writer.close_abandoned().await?;
+        }
+        Ok(())
     }
 
     /// The newest run of the same question and caller whose answer is stored and was settled within the last

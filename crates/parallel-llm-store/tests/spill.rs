@@ -18,7 +18,9 @@ use crate::support::{
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Recorded, RunStatus};
-use parallel_llm_store::{RunFilter, RunScope, SpillState, Store, StoreConfig, StoredRun};
+use parallel_llm_store::{
+    CheckDepth, Integrity, RunFilter, RunScope, SpillState, Store, StoreConfig, StoredRun,
+};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
@@ -64,6 +66,15 @@ impl Data {
         let store = self.open().await;
         let lease = write(&store, plan(1, mode), every_kind()[..FIRST].to_vec()).await;
         (store, lease, lock(&self.place))
+    }
+}
+
+/// Puts the files of a run beside the database as an earlier version left them.
+fn set_aside(copies: &Path, folder: &Path) {
+    for entry in std::fs::read_dir(copies).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.with_extension("aside");
+        std::fs::copy(&path, folder.join(name.file_name().unwrap())).unwrap();
     }
 }
 
@@ -114,8 +125,8 @@ async fn answers_during_a_lock_are_durable_and_imported_once() {
     continue_run(&store, lease).await;
     let notice = store.notice(run_id(1)).unwrap();
     let expected = format!(
-        "a part of the run was kept in a file of its own: it is in `{}`, because this failed: cannot write to the run \
-         database: another process keeps it locked",
+        "the run database does not have a part of this run yet, and takes it in later: it is in a file in `{}`, because \
+         this failed: cannot write to the run database: another process keeps it locked",
         data.spill_folder().display()
     );
     assert!(notice.code == Code::Spilled && notice.message.starts_with(&expected), "{notice:?}");
@@ -169,7 +180,7 @@ async fn events_after_a_refused_file_wait_with_it() {
 }
 
 #[tokio::test]
-async fn a_spill_never_overwrites_newer_events() {
+async fn a_spill_is_merged_behind_newer_events() {
     let data = Data::new();
     let (store, lease, other_connection) = data.locked(StoreMode::Full).await;
     continue_run(&store, lease).await;
@@ -182,11 +193,27 @@ async fn a_spill_never_overwrites_newer_events() {
     let newer = support::recorded(4, vec![support::sent(support::seat(2, 2)), support::closed()]);
     other.append(taken, newer).await.unwrap();
     let before = in_database(&data.place);
+    let copies = data.folder.path().join("copies");
+    std::fs::create_dir(&copies).unwrap();
+    for entry in std::fs::read_dir(&hidden).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, copies.join(path.file_name().unwrap())).unwrap();
+    }
     std::fs::rename(&hidden, data.spill_folder()).unwrap();
     let third = data.open().await;
-    assert_eq!(counts(&third), [0, 2, 0], "set aside, and kept");
-    assert_eq!(in_database(&data.place), before);
-    assert!(!is_warned(&loaded(&third).await));
+    assert_eq!(counts(&third), [0; 3], "it is merged");
+    let after = in_database(&data.place);
+    assert_eq!(after[..before.len()], before, "nothing that is stored changes");
+    assert!(
+        after[before.len()..].iter().all(|row| row[1].as_ref().unwrap().starts_with(r#"{"event":"merged""#))
+    );
+    let stored = loaded(&third).await;
+    assert!(!is_warned(&stored));
+    assert_eq!(third.check(CheckDepth::Full, Duration::from_secs(30)).await, Ok(Integrity::Intact));
+    // What an earlier version had set aside is merged as well, and nothing twice.
+    set_aside(&copies, &data.spill_folder());
+    assert_eq!(counts(&data.open().await), [0; 3]);
+    assert_eq!(in_database(&data.place), after);
 }
 
 #[tokio::test]

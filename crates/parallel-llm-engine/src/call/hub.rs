@@ -103,6 +103,8 @@ pub struct Hub {
     texts: Lane,
     phase: watch::Sender<Phase>,
     unstored: AtomicBool,
+    /// Whether another process does the run by now, whose events come through [`Hub::relay`].
+    handed_over: watch::Sender<bool>,
     /// The share of the text budget its texts hold, if this process reads them.
     held: OnceLock<Arc<HeldText>>,
     /// When this hub was created.
@@ -128,6 +130,7 @@ impl Hub {
             texts: Lane::default(),
             phase,
             unstored,
+            handed_over: watch::Sender::default(),
             held: OnceLock::new(),
         }
     }
@@ -142,14 +145,30 @@ impl Hub {
 
     /// Adds the events another process has made durable, and the checkpoints of its streaming texts.
     pub fn relay(&self, events: Vec<Recorded>, texts: Vec<(CallerSlot, String)>) {
-        self.record(events, None);
+        self.apply(events, None);
         for (slot, text) in texts {
             let so_far = self.with_run(|run| run.view(slot).map_or(0, |seat| seat.partial.len()));
             // A shorter text belongs to another try, which the next event brings.
             if let Some(piece) = text.get(so_far..).filter(|piece| !piece.is_empty()) {
-                self.text(slot, piece);
+                self.show_text(slot, piece);
             }
         }
+    }
+
+    /// Shows nothing more of what this process does: another one has taken the run over.
+    pub(crate) fn hand_over(&self) {
+        self.handed_over.send_replace(true);
+    }
+
+    /// Returns when another process has taken the run over.
+    pub async fn handed_over(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.handed_over.subscribe().wait_for(|is_over| *is_over).await;
+    }
+
+    /// Whether another process has taken the run over.
+    pub fn is_handed_over(&self) -> bool {
+        *self.handed_over.borrow()
     }
 
     /// Marks the run as interrupted, because the process that executed it has ended.
@@ -179,10 +198,10 @@ impl Hub {
             self.with_run(|run| run.view(slot).is_some_and(|seat| !seat.status.is_final() && is_next(seat)))
         };
         match update {
-            Update::Event(recorded) => self.record(vec![Recorded::clone(&recorded)], None),
-            Update::Begun(slot) if is_awaited(slot, None) => self.begun(slot),
+            Update::Event(recorded) => self.apply(vec![Recorded::clone(&recorded)], None),
+            Update::Begun(slot) if is_awaited(slot, None) => self.show(slot, "", |_| Update::Begun(slot)),
             Update::Text { slot, offset, text } if is_awaited(slot, Some(offset)) => {
-                self.text(slot, &text);
+                self.show_text(slot, &text);
             }
             Update::Begun(_) | Update::Text { .. } => {}
             Update::Snapshot(run) => self.replace(*run),
@@ -235,6 +254,12 @@ impl Hub {
 
     /// Applies events and sends them to watchers. If they could not be stored, `unstored` says why; they are shown anyway, because they are paid for, and the outcome gets a warning before anyone can read it.
     pub(crate) fn record(&self, events: Vec<Recorded>, unstored: Option<&Failure>) {
+        if !self.is_handed_over() {
+            self.apply(events, unstored);
+        }
+    }
+
+    fn apply(&self, events: Vec<Recorded>, unstored: Option<&Failure>) {
         self.unstored.fetch_or(unstored.is_some(), Ordering::Relaxed);
         let mut run = self.run.lock();
         for recorded in events {
@@ -269,11 +294,19 @@ impl Hub {
 
     /// A call has begun to reason or write.
     pub(crate) fn begun(&self, slot: CallerSlot) {
-        self.show(slot, "", |_| Update::Begun(slot));
+        if !self.is_handed_over() {
+            self.show(slot, "", |_| Update::Begun(slot));
+        }
     }
 
     /// A piece of text has come.
     pub(crate) fn text(&self, slot: CallerSlot, text: &str) {
+        if !self.is_handed_over() {
+            self.show_text(slot, text);
+        }
+    }
+
+    fn show_text(&self, slot: CallerSlot, text: &str) {
         self.show(slot, text, |offset| Update::Text { slot, offset, text: text.into() });
     }
 

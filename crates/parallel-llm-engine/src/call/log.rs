@@ -75,6 +75,16 @@ impl RunLog {
         self.commit_to(seq).await
     }
 
+    /// Whether a request whose `Sent` is durable may leave now.
+    pub(crate) fn may_send(&self) -> bool {
+        self.journal.may_send(self.lease)
+    }
+
+    /// Returns when another process has taken the run over, whose events watchers get from then on.
+    pub(crate) async fn overtaken(&self) {
+        self.journal.overtaken(self.lease).await;
+    }
+
     /// Fails if the limits of the day do not allow one more request of this slot. Every staged event must be durable.
     pub(crate) fn check_day(
         &self,
@@ -103,6 +113,9 @@ impl RunLog {
             if writer.broken.is_some() {
                 // A request is not sent unless its `Sent` is durable, so these did not happen.
                 batch.retain(|recorded| !recorded.event.lets_bytes_leave());
+            }
+            if self.journal.overtaken(self.lease).now_or_never().is_some() {
+                self.hub.hand_over();
             }
             // A journal that panics here has no notice. Its events are durable, and must be shown.
             let notice =

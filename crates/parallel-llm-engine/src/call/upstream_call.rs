@@ -31,6 +31,7 @@ use crate::run::prompt_record::Prompt;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::next::Operation;
 use crate::value::retry::Retry;
 
 /// One call and the state of its tries.
@@ -272,6 +273,8 @@ impl UpstreamCall {
         match self.context.log.commit().await {
             // The run was cancelled or decided while `Sent` became durable: the request must not leave.
             Ok(()) if self.sending.is_over() => Err(Box::new(self.unsent(self.attempt()))),
+            // It waited in a file until the lease of the run was over, or the process was suspended meanwhile.
+            Ok(()) if !self.context.log.may_send() => Err(Box::new(self.never(self.attempt(), lease_over()))),
             Ok(()) => Ok(permit),
             Err(failure) => Err(Box::new(self.never(before, failure))),
         }
@@ -526,6 +529,12 @@ async fn admitted(context: &RunContext, call: Call) -> Result<Permit, Failure> {
             return Ok(permit);
         }
     }
+}
+
+/// The failure of a call that is not sent, because another process may do the run by now.
+fn lease_over() -> Failure {
+    let message = "the run database was out of reach for longer than the lease of this run, so nothing more is sent for it here";
+    Failure::new(Code::Storage, message).with_next(Operation::ShowRun).never_sent()
 }
 
 /// The failure of a call that panicked, here or in the caller.

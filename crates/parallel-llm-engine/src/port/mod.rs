@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{BoxStream, Stream};
 
 use crate::plan::RunPlan;
@@ -279,6 +279,18 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Makes the events durable in one commit, all or none.
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>>;
+
+    /// Whether a request of this run may leave now. Asked when its `Sent` is durable, right before its bytes leave: where
+    /// several processes share a journal, one whose lease is over sends nothing, since another may do the run.
+    fn may_send(&self, _lease: Lease) -> bool {
+        true
+    }
+
+    /// Returns when another process is known to have taken the run over. What is appended after that is kept, and merged into
+    /// the run later.
+    fn overtaken(&self, _lease: Lease) -> BoxFuture<'static, ()> {
+        std::future::pending().boxed()
+    }
 
     /// A warning for readers of the run, if its events could not be kept as usual.
     fn notice(&self, _run_id: RunId) -> Option<Warning> {

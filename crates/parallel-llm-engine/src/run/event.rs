@@ -147,6 +147,15 @@ pub enum Event {
         /// The known cost of the whole run.
         cost: PicoUsd,
     },
+    /// A process had lost the run to another one before this could be stored, which was paid for all the same.
+    Merged {
+        /// The epoch of that process, which others have followed.
+        epoch: u64,
+        /// The number that the event had there, so that it is merged once.
+        held_seq: u64,
+        /// What had happened in that process: a request, its end, or its outcome.
+        held: Box<Event>,
+    },
 }
 
 /// An event with its number and time.

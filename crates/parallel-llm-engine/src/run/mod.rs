@@ -6,6 +6,7 @@ pub mod analysis;
 pub mod calibration;
 mod cost;
 pub mod event;
+mod merging;
 pub mod novelty;
 pub mod outcome;
 pub mod prompt;
@@ -150,7 +151,8 @@ impl Run {
             return;
         }
         self.seq = recorded.seq;
-        self.elapsed_ms = recorded.elapsed_ms;
+        // What is merged happened earlier.
+        self.elapsed_ms = self.elapsed_ms.max(recorded.elapsed_ms);
         let is_decided = self.is_decided();
         match &recorded.event {
             Event::Started { plan_hash, .. } => self.plan_hash.clone_from(plan_hash),
@@ -173,6 +175,7 @@ impl Run {
                 self.closed = true;
                 self.status = self.final_status();
             }
+            Event::Merged { held, .. } => self.merge(held, recorded.elapsed_ms),
             event @ (Event::Sent { attempt, .. }
             | Event::Accepted { attempt, .. }
             | Event::Answered { attempt, .. }

@@ -298,11 +298,7 @@ impl SeatView {
         } else if self.end_request(None) {
             self.status = SeatStatus::Unknown;
             self.cost_is_estimate = true;
-            let message = "the process that did the run ended before this was known";
-            let failure = Failure::new(Code::Interrupted, message);
-            // Resuming the run leaves a seat alone that may have been paid; other calls it makes again.
-            let is_seat = matches!(self.slot, CallerSlot::Seat(_));
-            self.failure = Some(if is_seat { failure.with_next(Operation::Resend) } else { failure });
+            self.failure = Some(self.lost_track());
         }
     }
 
@@ -343,7 +339,7 @@ impl SeatView {
                     self.end(SeatStatus::Cancelled, at_ms);
                 }
                 self.cost_is_estimate |= self.unpriced > 0;
-                self.failure = Some(Failure::new(Code::Cancelled, "given up before it had answered"));
+                self.failure = Some(given_up());
             }
             Event::Failed { failure, retry, cost, .. } => {
                 self.end_request(*cost);
@@ -374,9 +370,91 @@ impl SeatView {
             | Event::Reopened { .. }
             | Event::StageDecided { .. }
             | Event::Decided { .. }
-            | Event::Closed { .. } => {}
+            | Event::Closed { .. }
+            | Event::Merged { .. } => {}
         }
     }
+
+    /// Applies what a process held that had lost the run. It never replaces a whole answer: an outcome may have been made of
+    /// that one.
+    pub(super) fn merge(&mut self, attempt: Attempt, held: &Event, at_ms: u64) {
+        if self.under_way && attempt.number == self.attempts {
+            // Nobody has asked again meanwhile.
+            return self.apply(attempt, held, at_ms);
+        }
+        let is_newest = attempt.number >= self.attempts;
+        self.attempts = self.attempts.max(attempt.number);
+        if held.lets_bytes_leave() {
+            self.sent_ms.get_or_insert(at_ms);
+            self.unpriced += 1;
+            self.newest_unpriced |= is_newest;
+            self.cost_is_estimate = true;
+            if self.answer.is_none() {
+                self.status = SeatStatus::Unknown;
+                self.failure = Some(self.lost_track());
+            }
+            return;
+        }
+        if let Event::Accepted { generation_id, .. } = held {
+            self.generation_id =
+                Some(generation_id.clone()).filter(|_| is_newest).or(self.generation_id.take());
+            return;
+        }
+        if held.cost().is_some() {
+            self.cost_is_estimate &= self.attempts > 1;
+            self.unpriced = self.unpriced.saturating_sub(1);
+            self.newest_unpriced &= !is_newest;
+            let is_estimate = held.answer().is_some_and(|answer| answer.cost_is_estimate);
+            self.add_cost(held.cost(), is_estimate);
+        }
+        self.merge_end(attempt, held);
+    }
+
+    /// Shows the end of a request that had been unknown, unless a request since then brought a whole answer.
+    fn merge_end(&mut self, attempt: Attempt, held: &Event) {
+        let has_whole = self.status == SeatStatus::Answered;
+        let status = match held {
+            Event::Answered { .. } => SeatStatus::Answered,
+            Event::Cut { .. } => SeatStatus::Cut,
+            Event::Cancelled { .. } => SeatStatus::Cancelled,
+            Event::Failed { failure, .. } => failed_status(failure, attempt),
+            _ => return,
+        };
+        let brings_text = held.answer().is_some_and(|answer| answer.text_bytes > 0);
+        if has_whole || (!brings_text && self.status != SeatStatus::Unknown) {
+            return;
+        }
+        self.status = status;
+        self.failure = match held {
+            Event::Cut { failure, .. } | Event::Failed { failure, .. } => Some(failure.clone()),
+            Event::Cancelled { .. } => Some(given_up()),
+            _ => None,
+        };
+        if let Some(answer) = held.answer() {
+            self.generation_id = answer.generation_id.clone().or_else(|| self.generation_id.take());
+            self.elapsed_ms = Some(answer.elapsed_ms);
+            let is_longer =
+                |old: &Answer| status != SeatStatus::Answered && old.text_bytes > answer.text_bytes;
+            if !self.answer.as_ref().is_some_and(is_longer) {
+                self.answer = Some(answer.clone());
+            }
+            self.is_reported = false;
+            self.partial = String::new();
+        }
+    }
+
+    /// The failure of a request whose end nobody knows.
+    fn lost_track(&self) -> Failure {
+        let failure =
+            Failure::new(Code::Interrupted, "the process that did the run ended before this was known");
+        // Resuming the run leaves a seat alone that may have been paid; other calls it makes again.
+        let is_seat = matches!(self.slot, CallerSlot::Seat(_));
+        if is_seat { failure.with_next(Operation::Resend) } else { failure }
+    }
+}
+
+fn given_up() -> Failure {
+    Failure::new(Code::Cancelled, "given up before it had answered")
 }
 
 fn failed_status(failure: &Failure, attempt: Attempt) -> SeatStatus {

@@ -174,9 +174,11 @@ fn cost_note(report: &Report) -> Option<String> {
     (!is_complete).then(|| report.cost_described())
 }
 
-/// The warnings that a reply has room for.
+/// The warnings that a reply has room for. First comes that the record does not hold the run yet: a reader must know it.
 pub(super) fn warnings(report: &Report) -> impl Iterator<Item = &ErrorReport> {
-    report.warnings.iter().take(WARNINGS_MAX)
+    let is_unrecorded = |warning: &&ErrorReport| warning.code == parallel_llm_engine::Code::Spilled.as_str();
+    let others = report.warnings.iter().filter(move |warning| !is_unrecorded(warning));
+    report.warnings.iter().filter(is_unrecorded).chain(others).take(WARNINGS_MAX)
 }
 
 /// The warning about answers that broke off and were used, if there are any.

@@ -1,14 +1,13 @@
-//! Three servers on one database while one of them is killed or suspended past its lease, or loses the database, or all
-//! lose it. A client whose request is lost sends it again, under its key, to another server.
+//! Three servers on one database while one of them is killed or suspended past its lease, or loses the database for a moment
+//! or for longer than its lease, or all lose it. A client whose request is lost sends it again, under its key, to another
+//! server.
 //!
-//! After all cycles: each key is one run with one end, what a client was shown is what is stored, no run was fused twice,
-//! and no request left that the journal does not know. A failing group prints its seed and its cycles.
+//! After all cycles: each key is one run with one end, every text and status that any client was ever shown is in its record,
+//! no run was fused twice, and no request left that the journal does not know. A failing group prints its seed and its cycles.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +16,8 @@ use parallel_llm_testkit::{Running, Sandbox, each};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{SETTING, fresh, select};
+use super::proxy::{Proxy, Way};
+use super::{SETTING, fresh, select, transaction};
 use crate::http::client::Wire;
 use crate::http::program::{serve, structured};
 use crate::http::sessions::modern;
@@ -25,6 +25,9 @@ use crate::http::sessions::modern;
 /// How many cycles each group of servers goes through; 250 make a thousand.
 const CYCLES: &str = "PARALLEL_LLM_TEST_REPLICA_CYCLES";
 const CYCLES_DEFAULT: u32 = 13;
+/// The same for the faults that last longer than a lease, and the most: half an hour of them.
+const LONG_CYCLES_DEFAULT: u32 = 2;
+const LONG_CYCLES_MAX: u32 = 50;
 /// Groups at once, each with servers and a database of its own: most of a cycle is waiting.
 const GROUPS: [u32; 4] = [1, 2, 3, 4];
 /// Questions asked in a cycle, all of the server that is then hurt.
@@ -35,8 +38,11 @@ const PANEL: [(&str, u64); 3] =
 const SYNTHESIZER: (&str, u64) = ("z-ai/glm-5.3", 60);
 /// The longest moment after the questions at which something happens: a whole run takes less.
 const MOMENT_MAX_MS: u64 = 450;
-/// Within this, a client that asks again has its answer: a lease, a look, and the run.
-const END_MAX: Duration = Duration::from_secs(40);
+/// Within this, a client that asks again has its answer: a lease, a look, and the run, on a busy machine.
+const END_MAX: Duration = Duration::from_secs(90);
+/// How long a long fault lasts at least, and at most so much longer: more than a lease of 12 s.
+const LONG_MIN_MS: u64 = 14_000;
+const LONG_SPREAD_MS: u64 = 6_000;
 /// How long a server stays suspended: longer than its lease and the look of the others.
 const SUSPENDED: Duration = Duration::from_secs(17);
 
@@ -50,55 +56,24 @@ enum Fault {
     Cut,
     /// The same for all, as when the database starts again.
     Restart,
+    /// Its way to the database fails like this for longer than its lease.
+    Lost(Way),
+    /// Somebody locks a table, or the rows of all runs, for longer than a lease.
+    Locked(&'static str),
+    /// Its way to the database is this slow, for longer than its lease.
+    Slow(Duration),
 }
 
 const FAULTS: [Fault; 4] = [Fault::Kill, Fault::Suspend, Fault::Cut, Fault::Restart];
-
-/// A way to the database that can be cut.
-struct Proxy {
-    port: u16,
-    is_open: Arc<AtomicBool>,
-    streams: Arc<Mutex<Vec<TcpStream>>>,
-}
-
-impl Proxy {
-    /// A way to this address. Its threads end with the streams, and the last with the test.
-    fn to(far: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let port = listener.local_addr().expect("it has an address").port();
-        let (is_open, streams) = (Arc::new(AtomicBool::new(true)), Arc::default());
-        let proxy = Self { port, is_open: Arc::clone(&is_open), streams: Arc::clone(&streams) };
-        thread::spawn(move || {
-            for near in listener.incoming().map_while(Result::ok) {
-                let Some(far) = TcpStream::connect(far).ok().filter(|_| is_open.load(Ordering::SeqCst))
-                else {
-                    continue;
-                };
-                let copies = [&near, &near, &far, &far].map(|stream| stream.try_clone().expect("a stream"));
-                let [near_in, near_out, far_in, far_out] = copies;
-                streams.lock().expect("nobody panics").extend([near, far]);
-                for (mut from, mut to) in [(near_in, far_out), (far_in, near_out)] {
-                    thread::spawn(move || {
-                        let _ = io::copy(&mut from, &mut to);
-                        let _ = to.shutdown(Shutdown::Both);
-                    });
-                }
-            }
-        });
-        proxy
-    }
-
-    fn cut(&self) {
-        self.is_open.store(false, Ordering::SeqCst);
-        for stream in self.streams.lock().expect("nobody panics").drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-
-    fn restore(&self) {
-        self.is_open.store(true, Ordering::SeqCst);
-    }
-}
+/// Faults that last longer than a lease, two for each group: a cycle takes half a minute.
+const LONG_FAULTS: [[Fault; 2]; 4] = [
+    [Fault::Lost(Way::Cut), Fault::Lost(Way::Hole)],
+    [Fault::Lost(Way::NoAnswers), Fault::Lost(Way::NoQuestions)],
+    [Fault::Locked(TABLE), Fault::Locked(ROWS)],
+    [Fault::Slow(Duration::from_millis(500)), Fault::Slow(Duration::from_secs(2))],
+];
+const TABLE: &str = "LOCK TABLE runs IN ACCESS EXCLUSIVE MODE";
+const ROWS: &str = "SELECT run_id FROM runs FOR UPDATE";
 
 /// A server, and its way to the database.
 struct Replica<'a> {
@@ -176,15 +151,15 @@ impl Chance {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test reads what the person running it says")]
-fn cycles() -> u32 {
-    std::env::var(CYCLES).map_or(CYCLES_DEFAULT, |count| count.parse().expect("a number of cycles"))
+fn cycles(usual: u32) -> u32 {
+    std::env::var(CYCLES).map_or(usual, |count| count.parse().expect("a number of cycles"))
 }
 
 /// One cycle: asks one server, hurts it, asks the others again. Returns what clients were shown, by key.
 fn cycle(
     replicas: &mut [Replica<'_>; 3],
-    fault: Fault,
-    number: u32,
+    (fault, number): (Fault, u32),
+    url: &str,
     chance: &mut Chance,
 ) -> BTreeMap<String, Vec<Value>> {
     let victim = chance.below(3) as usize;
@@ -199,16 +174,23 @@ fn cycle(
         let first: Vec<_> = keys.iter().map(|key| scope.spawn(move || ask(hurt, key))).collect();
         sandbox.pause(moment);
         let suspended = Instant::now();
+        let lasting = Duration::from_millis(LONG_MIN_MS + chance.below(LONG_SPREAD_MS));
         match fault {
             Fault::Kill => replicas[victim].kill(),
             Fault::Suspend => replicas[victim].running().signal("STOP"),
-            Fault::Cut => replicas[victim].proxy.cut(),
-            Fault::Restart => replicas.iter().for_each(|replica| replica.proxy.cut()),
+            Fault::Cut => replicas[victim].proxy.set(Way::Cut),
+            Fault::Restart => replicas.iter().for_each(|replica| replica.proxy.set(Way::Cut)),
+            Fault::Lost(way) => replicas[victim].proxy.set(way),
+            Fault::Slow(round_trip) => replicas[victim].proxy.set(Way::Slow(round_trip)),
+            Fault::Locked(sql) => {
+                let url = url.to_owned();
+                scope.spawn(move || transaction(&url, sql, lasting));
+            }
         }
         if let Fault::Cut | Fault::Restart = fault {
             sandbox.pause(Duration::from_millis(50 + chance.below(1_000)));
             for replica in &*replicas {
-                replica.proxy.restore();
+                replica.proxy.set(Way::Open);
             }
         }
         let again = keys.iter().zip(spared.iter().cycle());
@@ -221,7 +203,11 @@ fn cycle(
                 sandbox.pause(SUSPENDED.saturating_sub(suspended.elapsed()));
                 replicas[victim].running().signal("CONT");
             }
-            Fault::Cut | Fault::Restart => {}
+            Fault::Lost(_) | Fault::Slow(_) => {
+                sandbox.pause(lasting.saturating_sub(suspended.elapsed()));
+                replicas[victim].proxy.set(Way::Open);
+            }
+            Fault::Cut | Fault::Restart | Fault::Locked(_) => {}
         }
         let first = first.into_iter().map(|one| one.join().expect("it is asked"));
         for ((key, first), again) in keys.iter().zip(first).zip(again) {
@@ -241,23 +227,64 @@ fn sandbox() -> Sandbox {
     all.fold(Sandbox::new(program), |sandbox, (model, ms)| sandbox.scripted(model, says(model, ms)))
 }
 
+/// The files below a folder that wait to be taken into the database, or that it did not take.
+fn spill_files(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let is_spill = |path: &Path| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        matches!(ending, Some("spill" | "aside" | "damaged"))
+    };
+    let count = |path: std::path::PathBuf| match path.is_dir() {
+        true => spill_files(&path),
+        false => usize::from(is_spill(&path)),
+    };
+    entries.map(|entry| count(entry.path())).sum()
+}
+
+/// Every text and status that a client was shown under this key is in the record, or the client was told that it is not there
+/// yet, and then the text is.
+fn check_record(sandbox: &Sandbox, url: &str, key: &str, shown: &[Value]) {
+    let stored = select(url, &format!("SELECT run_id FROM runs WHERE idempotency_key = '{key}'"));
+    let report = sandbox.call(["runs", "show", "--json", &stored[0][0]]).settings([(SETTING, url)]);
+    let report = report.run().json();
+    let list = |name: &str| report[name].as_array().into_iter().flatten();
+    let texts: Vec<&str> = std::iter::once(&report["answer"])
+        .chain(list("earlier").map(|earlier| &earlier["answer"]))
+        .chain(list("answers").map(|seat| &seat["text"]))
+        .filter_map(Value::as_str)
+        .collect();
+    for result in shown {
+        assert_eq!(result["run_id"], stored[0][0].as_str(), "{key}: {result}");
+        if let Some(answer) = result["answer"].as_str() {
+            assert!(texts.contains(&answer), "{key}: shown, and not in the record: {result} {report}");
+        }
+        let warnings = result["warnings"].as_array().into_iter().flatten();
+        let was_told = warnings.into_iter().any(|warning| warning["code"] == "spilled");
+        let is_so = result["status"] == report["status"];
+        // A late answer may complete the run since.
+        let is_better = report["status"] == "complete" && result["status"] == "partial";
+        assert!(was_told || is_so || is_better, "{key}: {result} {report}");
+    }
+    let answered = list("answers").filter(|seat| seat["status"] == "answered").count();
+    assert_eq!(report["answer"].is_null(), answered == 0, "{key}: a paid answer is returned: {report}");
+}
+
 /// All cycles of a group, and what must hold after them.
 #[expect(clippy::print_stderr, reason = "a test that fails says where it was")]
-fn outlive(seed: u32) {
+fn outlive(seed: u32, faults: &[Fault], cycles: u32) {
     let url = fresh().expect("the caller knows that there is a server");
     let sandboxes: [Sandbox; 3] = std::array::from_fn(|_| sandbox());
     let mut replicas = sandboxes.each_ref().map(|sandbox| Replica::new(sandbox, &url));
     let mut chance = Chance(u64::from(seed));
     let mut shown: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for number in 0..cycles() {
-        let fault = FAULTS[(number + seed) as usize % FAULTS.len()];
+    for number in 0..cycles {
+        let fault = faults[(number + seed) as usize % faults.len()];
         eprintln!("group {seed}, cycle {number}: {fault:?}");
-        shown.extend(cycle(&mut replicas, fault, number, &mut chance));
+        shown.extend(cycle(&mut replicas, (fault, number), &url, &mut chance));
     }
-    // A run whose server was killed after the answer stays as it is: nobody waits for more.
-    let open = "SELECT COUNT(*) FROM runs WHERE closed_at_ms IS NULL AND (decided_at_ms IS NULL \
-                OR lease_until_ms > EXTRACT(EPOCH FROM clock_timestamp()) * 1000)";
-    sandboxes[0].until("every run has ended", || select(&url, open) == [["0"]]);
+    let is_closed = || select(&url, "SELECT COUNT(*) FROM runs WHERE closed_at_ms IS NULL") == [["0"]];
+    let is_merged = || sandboxes.iter().all(|sandbox| spill_files(sandbox.home()) == 0);
+    sandboxes[0].until("every run has ended", || is_closed() && is_merged());
     for replica in &mut replicas {
         let running = replica.running.take().expect("it runs");
         running.signal("TERM");
@@ -268,18 +295,7 @@ fn outlive(seed: u32) {
     let asked = shown.len().to_string();
     assert_eq!(keys, [[asked.clone(), asked]], "each key is one run");
     for (key, shown) in &shown {
-        let stored =
-            select(&url, &format!("SELECT run_id, status FROM runs WHERE idempotency_key = '{key}'"));
-        for result in shown {
-            assert_eq!(result["run_id"], stored[0][0].as_str(), "{key}: {result}");
-        }
-        let report = sandboxes[0].call(["runs", "show", "--json", &stored[0][0]]);
-        let report = report.settings([(SETTING, url.as_str())]).run().json();
-        let last = shown.last().expect("it was asked again");
-        assert_eq!(report["answer"], last["answer"], "{key}");
-        let answered = report["answers"].as_array().expect("a list").iter();
-        let answered = answered.filter(|seat| seat["status"] == "answered").count();
-        assert_eq!(report["answer"].is_null(), answered == 0, "{key}: a paid answer is returned: {report}");
+        check_record(&sandboxes[0], &url, key, shown);
     }
     let twice = "SELECT run_id FROM calls WHERE place LIKE '%synthesizer%' AND outcome = 'answered' \
                  GROUP BY run_id HAVING COUNT(*) > 1 \
@@ -307,6 +323,16 @@ fn outlive(seed: u32) {
 #[test]
 fn three_servers_outlive_every_fault_without_loss() {
     if fresh().is_some() {
-        each(&GROUPS, |seed| outlive(*seed));
+        each(&GROUPS, |seed| outlive(*seed, &FAULTS, cycles(CYCLES_DEFAULT)));
+    }
+}
+
+#[test]
+fn three_servers_outlive_faults_longer_than_their_lease_without_loss() {
+    if fresh().is_some() {
+        let groups: Vec<_> = GROUPS.into_iter().zip(LONG_FAULTS).collect();
+        each(&groups, |(seed, faults)| {
+            outlive(*seed, faults, cycles(LONG_CYCLES_DEFAULT).min(LONG_CYCLES_MAX))
+        });
     }
 }

@@ -241,7 +241,7 @@ async fn restore(context: &CommandContext<'_>, restore: &Restore) -> Result<u8, 
     }
     if restored.waiting > 0 {
         let line = format!(
-            "{} files with answers wait: those of runs that the backup has are taken in, the others set aside",
+            "{} files with answers wait: those of runs that the backup has are taken in, the others kept",
             restored.waiting
         );
         context.console.say(&context.console.tone(Tone::Warning, &line));

@@ -59,7 +59,11 @@ fn moment(elapsed_ms: u64) -> String {
 
 /// An event as one line; the run includes it already.
 pub fn line(run: &Run, recorded: &Recorded) -> String {
-    let what = match &recorded.event {
+    format!("{} {}", moment(recorded.elapsed_ms), what(run, &recorded.event))
+}
+
+fn what(run: &Run, event: &Event) -> String {
+    match event {
         Event::Started { reserved, .. } => {
             let seats = match run.seats.len() {
                 1 => "1 model".to_owned(),
@@ -121,8 +125,8 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
         Event::Reconciled { attempt, cost, .. } => {
             of_call(run, *attempt, &format!("had cost {cost}, its provider says"))
         }
-    };
-    format!("{} {what}", moment(recorded.elapsed_ms))
+        Event::Merged { held, .. } => format!("taken in later: {}", what(run, held)),
+    }
 }
 
 /// An event of a request, with its caller in front.

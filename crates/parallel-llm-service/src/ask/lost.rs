@@ -1,4 +1,4 @@
-//! Continues the runs of servers that are gone, where several servers share a database.
+//! Continues the runs of servers that are gone, where several servers share a database, and closes those that had their answer.
 //!
 //! Invariants: only a run without an answer is continued; an answer that the run has is not asked for again, nor is a
 //! request sent again whose end is unknown; a run that its caller gave up is not continued; of servers that try at once,
@@ -32,7 +32,11 @@ impl Asking {
         let mut left = BTreeSet::new();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            if let Err(failure) = self.continue_lost(&mut left).await {
+            let looked = async {
+                self.continue_lost(&mut left).await?;
+                self.history.store.get().await?.close_abandoned().await
+            };
+            if let Err(failure) = looked.await {
                 // The server may be back at the next look; whoever asks something is told.
                 tracing::debug!("lost runs cannot be looked for: {}", failure.message);
             }

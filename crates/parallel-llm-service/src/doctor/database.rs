@@ -92,8 +92,8 @@ fn spilled(spills: &SpillState) -> Vec<Finding> {
         ),
         (
             &spills.aside,
-            "answers were set aside, because their run continued without them or no longer exists",
-            "look at these files, then delete them",
+            "answers wait for runs that it does not have, because they were purged or another history was restored",
+            "restore the history that has these runs, or delete these files",
         ),
         (
             &spills.damaged,
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_and_set_aside_files_are_reported() {
+    fn files_that_wait_and_files_without_a_run_are_reported() {
         let paths = |name: &str| vec![PathBuf::from("/data/runs.db.spill").join(name)];
         let state =
             SpillState { waiting: paths("1"), aside: [paths("2"), paths("3")].concat(), damaged: Vec::new() };
@@ -160,8 +160,8 @@ mod tests {
             described,
             [
                 "answers wait to be taken into it: 1 file in `/data/runs.db.spill`",
-                "answers were set aside, because their run continued without them or no longer exists: 2 files in \
-                 `/data/runs.db.spill`",
+                "answers wait for runs that it does not have, because they were purged or another history was restored: 2 \
+                 files in `/data/runs.db.spill`",
             ]
         );
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parallel_llm_engine::call::hub::Update;
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
+use parallel_llm_engine::run::event::{Attempt, Event};
 use parallel_llm_engine::value::next::Vocabulary;
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Answer, CallerSlot, Failure, PicoUsd, Usage};
@@ -124,6 +124,11 @@ pub enum EventReport {
         /// The known cost of the run, in USD.
         cost_usd: f64,
     },
+    /// A process had lost the run to another one before this could be stored; it was taken in later.
+    Merged {
+        /// What had happened in that process.
+        held: Box<EventReport>,
+    },
     /// The whole run in place of events that were missed: the reader was too slow, or another process continued the
     /// run.
     Snapshot {
@@ -192,7 +197,7 @@ impl EventLine {
     ) -> Self {
         let line = Lines { run, vocabulary };
         let (seq, elapsed_ms, event) = match update {
-            Update::Event(recorded) => (recorded.seq, recorded.elapsed_ms, line.event(recorded)),
+            Update::Event(recorded) => (recorded.seq, recorded.elapsed_ms, line.event(&recorded.event)),
             Update::Begun(slot) => (run.seq, run.elapsed_ms, EventReport::Begun(line.caller(*slot))),
             Update::Text { slot, offset, text } => {
                 let (caller, text) = (line.caller(*slot), Arc::clone(text));
@@ -219,8 +224,8 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn event(&self, recorded: &Recorded) -> EventReport {
-        match &recorded.event {
+    fn event(&self, event: &Event) -> EventReport {
+        match event {
             Event::Started { reserved, .. } => EventReport::Started {
                 strategy: self.run.plan.strategy.name().to_owned(),
                 models: self.run.plan.seats.iter().map(AskedModel::of).collect(),
@@ -271,6 +276,7 @@ impl Lines<'_> {
             },
             Event::Decided { outcome } => EventReport::Decided { synthesis: Synthesis::of(outcome) },
             Event::Closed { cost } => EventReport::Closed { cost_usd: cost.as_usd() },
+            Event::Merged { held, .. } => EventReport::Merged { held: Box::new(self.event(held)) },
         }
     }
 

@@ -390,9 +390,11 @@ async fn wait_for_text(events: &mut Watch) {
     loop {
         match events.next().await {
             Update::Event(recorded) => match recorded.event {
-                Event::Answered { .. } | Event::Cut { .. } | Event::Decided { .. } | Event::Closed { .. } => {
-                    return;
-                }
+                Event::Answered { .. }
+                | Event::Cut { .. }
+                | Event::Decided { .. }
+                | Event::Closed { .. }
+                | Event::Merged { .. } => return,
                 Event::Started { .. }
                 | Event::Sent { .. }
                 | Event::Accepted { .. }

@@ -25,6 +25,11 @@ impl Journals {
     pub fn new(store: Arc<Lazy<Store>>) -> Self {
         Self { store, memory: MemoryJournal::default() }
     }
+
+    /// The store, if it has the events of this run.
+    fn store_of(&self, run_id: RunId) -> Option<&Store> {
+        self.store.made().filter(|_| !self.memory.holds(run_id))
+    }
 }
 
 impl Journal for Journals {
@@ -42,20 +47,31 @@ impl Journal for Journals {
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
-        match self.store.made() {
-            Some(store) if !self.memory.holds(lease.run_id) => store.append(lease, events),
-            _ => self.memory.append(lease, events),
+        match self.store_of(lease.run_id) {
+            Some(store) => store.append(lease, events),
+            None => self.memory.append(lease, events),
+        }
+    }
+
+    fn may_send(&self, lease: Lease) -> bool {
+        self.store_of(lease.run_id).is_none_or(|store| store.may_send(lease))
+    }
+
+    fn overtaken(&self, lease: Lease) -> BoxFuture<'static, ()> {
+        match self.store_of(lease.run_id) {
+            Some(store) => store.overtaken(lease),
+            None => self.memory.overtaken(lease),
         }
     }
 
     fn notice(&self, run_id: RunId) -> Option<Warning> {
-        self.store.made().filter(|_| !self.memory.holds(run_id))?.notice(run_id)
+        self.store_of(run_id)?.notice(run_id)
     }
 
     fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
-        match self.store.made() {
-            Some(store) if !self.memory.holds(plan.run_id) => store.check_day(plan, slot),
-            _ => self.memory.check_day(plan, slot),
+        match self.store_of(plan.run_id) {
+            Some(store) => store.check_day(plan, slot),
+            None => self.memory.check_day(plan, slot),
         }
     }
 
@@ -65,9 +81,9 @@ impl Journal for Journals {
         attempt: Attempt,
         text: String,
     ) -> BoxFuture<'static, Result<(), Failure>> {
-        match self.store.made() {
-            Some(store) if !self.memory.holds(lease.run_id) => store.checkpoint(lease, attempt, text),
-            _ => self.memory.checkpoint(lease, attempt, text),
+        match self.store_of(lease.run_id) {
+            Some(store) => store.checkpoint(lease, attempt, text),
+            None => self.memory.checkpoint(lease, attempt, text),
         }
     }
 }

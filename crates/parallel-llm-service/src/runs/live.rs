@@ -6,20 +6,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use parallel_llm_engine::call::hub::Hub;
+use parallel_llm_engine::call::hub::{Hub, Phase};
 use parallel_llm_engine::engine::Underway;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Engine, Failure, Reopening, RunId, RunPlan, RunStatus, Stop};
+use parallel_llm_store::Store;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::lazy::Lazy;
 use crate::runs::departures::Departures;
 use crate::runs::files::{self, AroundFiles, FileWriter, FilesWatch, Folder};
 use crate::runs::handle::{self, RunHandle};
+use crate::runs::relay::Relay;
 use crate::telemetry::Telemetry;
 
 /// The most runs without an answer in one process. Each may hold 64 streams; beyond this a caller had better wait.
@@ -56,6 +59,8 @@ pub struct Runs {
     leaving: CancellationToken,
     /// A wrapper around the writing of each file.
     around_files: Option<AroundFiles>,
+    /// Where runs are read that another process took over; `None` if no other process can.
+    store: Option<Arc<Lazy<Store>>>,
     /// What is told of each run.
     telemetry: Arc<Telemetry>,
     /// When runs have ended.
@@ -86,6 +91,7 @@ impl Runs {
             writing: TaskTracker::new(),
             leaving: CancellationToken::new(),
             around_files: None,
+            store: None,
             departures: Arc::default(),
         }
     }
@@ -94,6 +100,12 @@ impl Runs {
     #[must_use]
     pub fn with_around_files(self, around_files: Option<AroundFiles>) -> Self {
         Self { around_files, ..self }
+    }
+
+    /// The same with this store, in which other processes may take over its runs.
+    #[must_use]
+    pub fn with_store(self, store: Arc<Lazy<Store>>) -> Self {
+        Self { store: Some(store), ..self }
     }
 
     /// The same with this calibration table.
@@ -196,7 +208,8 @@ impl Runs {
                     }
                 });
             }
-            let handle = handle.with_files(runs.write_files(folder, hub));
+            let handle = handle.with_files(runs.write_files(folder, Arc::clone(&hub)));
+            runs.beside(runs.clone().follow_successor(claim.id, hub));
             claim.hold(handle.clone());
             drop(sender.send(Ok(handle)));
             // Boxed, because a task is moved several times when it is spawned and ended, and this is most of its size.
@@ -206,6 +219,19 @@ impl Runs {
         begun_or_failed
             .await
             .unwrap_or_else(|_| Err(Failure::new(Code::Internal, "a defect stopped the run as it began")))
+    }
+
+    /// Shows what the store has of a run once another process has taken it over, to everybody who waits for it here.
+    async fn follow_successor(self, id: RunId, hub: Arc<Hub>) {
+        tokio::select! {
+            () = hub.handed_over() => {}
+            () = hub.reached(Phase::Closed) => return,
+        }
+        let Some(store) = &self.store else { return };
+        tracing::warn!("run {id}: another server has taken it over, and is followed from here");
+        // Whoever asks for the run from now on gets what is stored.
+        self.retire(id, &hub);
+        Relay::new(Arc::clone(store), id, hub).begin().await;
     }
 
     fn write_files(&self, folder: Option<Folder>, hub: Arc<Hub>) -> FilesWatch {
@@ -365,7 +391,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        if !self.hub.with_run(|run| run.closed) {
+        if !self.hub.is_handed_over() && !self.hub.with_run(|run| run.closed) {
             self.hub.mark_interrupted();
         }
         self.runs.retire(self.id, &self.hub);

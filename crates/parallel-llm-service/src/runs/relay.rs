@@ -7,7 +7,7 @@ use parallel_llm_engine::RunId;
 use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::Run;
-use parallel_llm_store::{Changes, RunProgress, Store};
+use parallel_llm_store::{Changes, RunProgress, RunScope, Store};
 use tokio::time::Instant;
 
 use crate::lazy::Lazy;
@@ -37,6 +37,25 @@ impl Relay {
     /// A relay of this run into this hub.
     pub(crate) const fn new(store: Arc<Lazy<Store>>, id: RunId, hub: Arc<Hub>) -> Self {
         Self { store, id, hub, changes: None }
+    }
+
+    /// The same for a hub that shows another past of the run: replaces it by what is stored, then relays.
+    pub(crate) async fn begin(self) {
+        loop {
+            let stored = match self.store.get().await {
+                Ok(store) => store.load(RunScope::All, self.id).await,
+                Err(failure) => Err(failure),
+            };
+            match stored {
+                Ok(Some(stored)) => {
+                    self.hub.replace(stored.run());
+                    return self.run().await;
+                }
+                Ok(None) => return self.hub.mark_interrupted(),
+                // It may be readable next time; waiting callers have limits of their own.
+                Err(_) => tokio::time::sleep(UNREACHED_PAUSE).await,
+            }
+        }
     }
 
     /// Relays until the run is closed, or its process has ended and no other continues it.

@@ -80,7 +80,8 @@ impl OpenCalls {
             | Event::Reopened { .. }
             | Event::StageDecided { .. }
             | Event::Decided { .. }
-            | Event::Closed { .. } => return None,
+            | Event::Closed { .. }
+            | Event::Merged { .. } => return None,
         };
         let is_cancelled = matches!(recorded.event, Event::Cancelled { .. });
         let open = self.0.remove(&attempt);

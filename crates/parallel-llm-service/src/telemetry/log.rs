@@ -193,6 +193,9 @@ pub(super) fn log(run: &Run, recorded: &Recorded) {
         Event::Closed { .. } => {
             tracing::info!(%run_id, cost = Cost::of(run).described(), ms, "the run is closed");
         }
+        Event::Merged { .. } => {
+            tracing::info!(%run_id, seat, model, ms, "taken in from a process that had lost the run");
+        }
     }
 }
 

@@ -9,13 +9,21 @@ use super::wire::{Wire, away};
 use crate::clock;
 use crate::error::{DatabaseError, DatabaseErrorKind};
 use crate::row::Purpose;
+use crate::row::ownership::ExtendedLeases;
 
 /// Milliseconds since 1970 by the server's clock, which all processes share.
 pub(super) const NOW_MS: &str = "SELECT FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT";
 /// How long a server that refused a connection is left alone: what comes meanwhile goes to files at once.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(250);
-/// Least wait for a connection: a lock may be waited for more shortly than a server across a network can answer.
-const CONNECT_MIN: Duration = Duration::from_millis(500);
+/// Longest wait for the answer to one statement of the writer: a lock, and the slowest network that is of use. A server that
+/// takes a commit and does not confirm it, such as one without its standby, is given up after this.
+const WRITE_ANSWER_MAX: Duration = Duration::from_secs(6);
+/// Longest wait for the beginning of a read, which does nothing. A connection that is silent for longer leads nowhere.
+pub(super) const BEGIN_ANSWER_MAX: Duration = Duration::from_secs(4);
+/// Longest wait of a read for a lock that somebody holds on a whole table.
+const READ_LOCK_MAX: Duration = Duration::from_secs(4);
+/// Least wait for a connection: a lock may be waited for more shortly than a server across a slow network can answer.
+const CONNECT_MIN: Duration = Duration::from_secs(5);
 
 /// Advisory locks, each a number of its own beside that of our schema.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +68,8 @@ pub(crate) struct Transaction {
     now_ms: i64,
     /// What other processes are told of after the commit.
     pub(super) changed: ChangedRuns,
+    /// The statement that extends the leases of these runs, if they are to be extended.
+    renewal: Option<String>,
 }
 
 impl Transaction {
@@ -71,6 +81,20 @@ impl Transaction {
     /// Executes a statement, and returns how many rows it changed.
     pub(super) fn execute(&mut self, sql: &str, parameters: Parameters<'_>) -> Result<u64, DatabaseError> {
         self.session.execute(sql, parameters)
+    }
+
+    /// Extends the leases of the runs that it changes as it commits, in the same exchange.
+    pub(crate) fn renew_leases(&mut self, owner: &str, lease: Duration) {
+        let written = self.changed.iter().filter(|(_, seq)| seq.is_some());
+        let runs: Vec<String> = written.map(|(run_id, _)| format!("'{run_id}'")).collect();
+        self.renewal = (!runs.is_empty()).then(|| {
+            format!(
+                "UPDATE runs SET lease_until_ms = {} WHERE run_id IN ({}) AND owner = {} AND closed_at_ms IS NULL; ",
+                until(lease),
+                runs.join(", "),
+                quoted(owner)
+            )
+        });
     }
 
     /// Keeps other processes from changing this run until the transaction has ended.
@@ -100,6 +124,16 @@ impl WriteConnection {
         Self { wire, session: Some(session), channel, away_at: None }
     }
 
+    /// Another connection to the same server, opened when it is first needed.
+    pub(crate) fn another(&self) -> Self {
+        Self {
+            wire: Arc::clone(&self.wire),
+            session: None,
+            channel: Arc::clone(&self.channel),
+            away_at: None,
+        }
+    }
+
     /// Begins a transaction, waiting at most this long for each lock.
     pub(crate) fn begin(&mut self, purpose: Purpose, wait: Duration) -> Result<Transaction, DatabaseError> {
         let admit = match purpose {
@@ -110,12 +144,13 @@ impl WriteConnection {
         // One exchange. The time is taken last, since waiting for the lock may have been long.
         let (session, now_ms) =
             self.begin_with(&format!("BEGIN; SET LOCAL lock_timeout = {wait_ms}; {admit}{NOW_MS}"), wait)?;
-        Ok(Transaction { session, now_ms, changed: ChangedRuns::new() })
+        Ok(Transaction { session, now_ms, changed: ChangedRuns::new(), renewal: None })
     }
 
     /// Makes a transaction durable, and tells other processes of it.
     pub(crate) fn commit(&mut self, transaction: Transaction) -> Result<(), DatabaseError> {
-        transaction.session.command(&self.channel.commit(&transaction.changed))?;
+        let renewal = transaction.renewal.unwrap_or_default();
+        transaction.session.command(&(renewal + &self.channel.commit(&transaction.changed)))?;
         self.session = Some(transaction.session);
         Ok(())
     }
@@ -133,31 +168,51 @@ impl WriteConnection {
         Ok(found)
     }
 
-    /// Extends the leases of this owner's open runs and claimed jobs by so long from now, and returns their number.
+    /// Extends the leases of this owner's open runs and claimed jobs by so long from now, in one exchange, since the server may
+    /// be far away. A row that somebody has locked is left out, so that it does not hold up the others. No standby is waited
+    /// for: if it takes over without this, the lease only ends.
     pub(crate) fn extend_leases(
         &mut self,
         owner: &str,
         lease: Duration,
         wait: Duration,
-    ) -> Result<usize, DatabaseError> {
-        let mut transaction = self.begin(Purpose::Write, wait)?;
-        let until_ms = transaction.now_ms + lease.as_millis() as i64;
-        let runs = "UPDATE runs SET lease_until_ms = $1 WHERE owner = $2 AND closed_at_ms IS NULL";
-        let jobs = "UPDATE batch_jobs SET lease_until_ms = $1 WHERE owner = $2 AND state = 'running'";
-        let mut extended = 0;
-        for sql in [runs, jobs] {
-            extended += transaction.execute(sql, &[&until_ms, &owner])?;
-        }
-        self.commit(transaction)?;
-        Ok(extended as usize)
+    ) -> Result<ExtendedLeases, DatabaseError> {
+        let (owner, until, wait_ms) = (quoted(owner), until(lease), wait.as_millis().max(1));
+        let sql = format!(
+            "BEGIN; SET LOCAL lock_timeout = {wait_ms}; SET LOCAL synchronous_commit = local; \
+             WITH run AS (SELECT run_id FROM runs WHERE owner = {owner} AND closed_at_ms IS NULL \
+             FOR NO KEY UPDATE SKIP LOCKED), \
+             extended AS (UPDATE runs SET lease_until_ms = {until} FROM run WHERE runs.run_id = run.run_id \
+             RETURNING runs.run_id, runs.epoch), \
+             job AS (SELECT batch_id, line FROM batch_jobs WHERE owner = {owner} AND state = 'running' \
+             FOR NO KEY UPDATE SKIP LOCKED), \
+             kept AS (UPDATE batch_jobs SET lease_until_ms = {until} FROM job WHERE batch_jobs.batch_id = job.batch_id \
+             AND batch_jobs.line = job.line RETURNING 1) \
+             SELECT (SELECT COUNT(*) FROM kept) || COALESCE((SELECT string_agg(' ' || run_id || ' ' || epoch, '') \
+             FROM extended), ''); COMMIT"
+        );
+        let (session, answer) = self.exchange(&sql, wait)?;
+        self.session = Some(session);
+        answer.as_deref().and_then(extended).ok_or_else(|| away("it answered without its leases"))
     }
 
     /// Executes the beginning of a transaction, which ends with the time, on the kept connection or a new one. A kept one
     /// may have been ended meanwhile, which is no reason to fail.
     fn begin_with(&mut self, sql: &str, wait: Duration) -> Result<(Session, i64), DatabaseError> {
+        let (session, now) = self.exchange(sql, wait)?;
+        Ok((session, time(now)?))
+    }
+
+    /// Executes commands on the kept connection or a new one, and returns it with the last value.
+    fn exchange(&mut self, sql: &str, wait: Duration) -> Result<(Session, Option<String>), DatabaseError> {
         if let Some(session) = self.session.take().filter(|session| !session.is_closed()) {
             match session.command(sql) {
-                Ok(now) => return Ok((session, time(now)?)),
+                Ok(value) => return Ok((session, value)),
+                // Silence may be a server that is busy or gone; a second attempt would wait as long again.
+                Err(cause) if cause.kind == DatabaseErrorKind::Silent => {
+                    self.away_at = Some(clock::shared_now());
+                    return Err(cause);
+                }
                 Err(cause) if cause.kind != DatabaseErrorKind::Away => return Err(cause),
                 Err(_) => {}
             }
@@ -167,10 +222,11 @@ impl WriteConnection {
             return Err(away("it was away a moment ago"));
         }
         let begun = Session::open(&self.wire, wait.max(CONNECT_MIN)).and_then(|session| {
-            let now = session.command(sql)?;
-            Ok((session, time(now)?))
+            session.limit_answers(WRITE_ANSWER_MAX);
+            let value = session.command(sql)?;
+            Ok((session, value))
         });
-        let is_away = begun.as_ref().is_err_and(|cause| cause.kind == DatabaseErrorKind::Away);
+        let is_away = begun.as_ref().is_err_and(DatabaseError::is_passing);
         self.away_at = is_away.then(clock::shared_now);
         begun
     }
@@ -178,7 +234,29 @@ impl WriteConnection {
 
 /// Begins a consistent view, and returns the time.
 pub(super) fn begin_reading() -> String {
-    format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {NOW_MS}")
+    let wait_ms = READ_LOCK_MAX.as_millis();
+    format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL lock_timeout = {wait_ms}; {NOW_MS}")
+}
+
+/// The end of a lease that begins now, by the server's clock at the moment of the statement.
+fn until(lease: Duration) -> String {
+    format!("FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT + {}", lease.as_millis())
+}
+
+/// A text as a constant of a statement. Ours hold digits, letters and a few signs.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Reads the number of jobs, and each run with its epoch.
+fn extended(answer: &str) -> Option<ExtendedLeases> {
+    let mut words = answer.split(' ');
+    let jobs = words.next()?.parse().ok()?;
+    let mut runs = Vec::new();
+    while let Some(run_id) = words.next() {
+        runs.push((run_id.parse().ok()?, words.next()?.parse().ok()?));
+    }
+    Some(ExtendedLeases { runs, jobs })
 }
 
 /// The time that a command returned.

@@ -177,13 +177,13 @@ impl Transaction {
         self.execute(sql, values).map(drop)
     }
 
-    /// A request ends once, so only a request in flight is updated.
+    /// A request ends once, so only one in flight is updated, or one whose end had been unknown.
     fn update_heard(&mut self, call: &HeardCall) -> Result<(), DatabaseError> {
         let sql = "UPDATE calls SET ended_at_ms = $1, outcome = $2, code = $3, cost_pico_usd = $4, cost_is_estimate = $5, \
                    input_tokens = $6, output_tokens = $7, reasoning_tokens = $8, cached_tokens = $9, \
                    generation_id = COALESCE($10, generation_id), end_checksum = $11, spend_checksum = $12, \
                    first_token_ms = $13, first_token_checksum = $14 \
-                   WHERE run_id = $15 AND place = $16 AND attempt = $17 AND outcome = 'sent'";
+                   WHERE run_id = $15 AND place = $16 AND attempt = $17 AND outcome IN ('sent', 'unknown')";
         let HeardCall { key, end, spend, generation_id, first_token } = call;
         self.execute(
             sql,

@@ -32,13 +32,13 @@ mod wire;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next::{Advice, Next};
+use parallel_llm_engine::{Code, Failure};
 use tokio::sync::broadcast;
 
 use crate::blocking::blocking;
 use crate::changes::{CHANGES_MAX, Change};
-use crate::error::{self, DatabaseError, URL_SETTING};
+use crate::error::{self, DatabaseError, DatabaseErrorKind, URL_SETTING};
 use crate::row::integer;
 
 use connection::Right;
@@ -63,8 +63,11 @@ const MIGRATIONS: &[&str] = &[
 /// The oldest supported major version, as the server numbers it. Its makers end their support of a version after five
 /// years.
 const VERSION_MIN: i64 = 130_000;
-/// Longest migration, and longest wait for another process that migrates.
+/// Longest statement of a migration.
 const MIGRATION_MAX: Duration = Duration::from_secs(600);
+/// Longest wait for another process that creates or migrates the tables. Creating takes less than a second; whoever opens
+/// during a long migration is told, and can try again.
+const MIGRATOR_WAIT: Duration = Duration::from_secs(8);
 /// The table that marks the schema as ours.
 const MARK: &str = "
     CREATE TABLE parallel_llm_meta (
@@ -150,16 +153,37 @@ fn prepare(session: &Session, url: &ServerUrl) -> Result<String, Failure> {
     let mut mark = Mark::read(session, url)?;
     if mark.as_ref().is_none_or(|mark| mark.format < newest()) {
         session.limit_statements(MIGRATION_MAX).map_err(unopened)?;
-        let numbers = Right::Migrate.numbers();
-        session.command(&format!("SELECT pg_advisory_lock({numbers})")).map_err(unopened)?;
+        // The lock ends with its transaction, which the server ends if this process is suspended in it.
+        let (wait_ms, numbers) = (MIGRATOR_WAIT.as_millis(), Right::Migrate.numbers());
+        let lock =
+            format!("BEGIN; SET LOCAL lock_timeout = {wait_ms}; SELECT pg_advisory_xact_lock({numbers})");
+        session.command(&lock).map_err(|cause| match cause.kind {
+            DatabaseErrorKind::Locked => migrating(url),
+            _ => unopened(cause),
+        })?;
         // Another process may have done it meanwhile.
         let format = Mark::read(session, url)?.map(|mark| mark.format);
         migrate(session, format).map_err(unopened)?;
-        session.command(&format!("SELECT pg_advisory_unlock({numbers})")).map_err(unopened)?;
+        session.command("COMMIT").map_err(unopened)?;
         session.limit_statements(session::STATEMENT_MAX).map_err(unopened)?;
         mark = Mark::read(session, url)?;
     }
     Ok(mark.map(|mark| mark.database_id).unwrap_or_default())
+}
+
+/// Another process creates or migrates the tables, and does not end.
+fn migrating(url: &ServerUrl) -> Failure {
+    let message = format!(
+        "cannot open the run database `{url}`: another process is creating or migrating its tables, and has not ended for {} s",
+        MIGRATOR_WAIT.as_secs()
+    );
+    let end = format!(
+        "psql \"$PARALLEL_LLM_DATABASE_URL\" -c \"SELECT pg_terminate_backend(pid) FROM pg_locks \
+         WHERE locktype = 'advisory' AND classid = {} AND granted \
+         AND objid::BIGINT = hashtext(current_schema())::BIGINT & 4294967295\"",
+        Right::Migrate as i32
+    );
+    Failure::new(Code::Storage, message).with_next([Next::Do(Advice::TryAgain), Next::Type(end.into())])
 }
 
 /// What marks the tables as ours.
@@ -213,13 +237,11 @@ impl Mark {
     }
 }
 
-/// Applies the migrations after this one, each whole or not at all.
+/// Applies the migrations after this one, in the transaction that has the right to: all of them or none.
 fn migrate(session: &Session, from: Option<i64>) -> Result<(), DatabaseError> {
     for (script, number) in MIGRATIONS.iter().zip(FIRST..).filter(|(_, number)| *number > from.unwrap_or(0)) {
         let mark = if from.is_none() && number == FIRST { MARK } else { "" };
-        session.command(&format!(
-            "BEGIN; {mark} {script}; UPDATE parallel_llm_meta SET format = {number}; COMMIT"
-        ))?;
+        session.command(&format!("{mark} {script}; UPDATE parallel_llm_meta SET format = {number}"))?;
     }
     Ok(())
 }

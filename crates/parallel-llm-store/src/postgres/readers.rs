@@ -7,7 +7,7 @@ use parallel_llm_engine::Failure;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::connection::{Reader, begin_reading, time};
+use super::connection::{BEGIN_ANSWER_MAX, Reader, begin_reading, time};
 use super::session::Session;
 use super::wire::Wire;
 use crate::blocking::blocking;
@@ -15,6 +15,11 @@ use crate::error::{self, DatabaseError, DatabaseErrorKind};
 
 /// How long a read waits for a connection.
 const READ_WAIT: Duration = Duration::from_secs(10);
+/// How long it waits for one to be opened: with the silence of a kept one, less than ten seconds.
+const OPEN_WAIT: Duration = Duration::from_secs(5);
+/// Longest wait for the answer to a read. The largest take some seconds, and a connection that leads nowhere must not keep its
+/// place for long.
+const READ_ANSWER_MAX: Duration = Duration::from_secs(20);
 /// Reading connections. The server has a process for each, and other replicas have theirs.
 const READERS_MAX: u32 = 4;
 
@@ -72,15 +77,20 @@ impl Readers {
     fn begin(&self) -> Result<(Session, i64), DatabaseError> {
         for _ in 0..READERS_MAX {
             let Some(session) = self.idle.lock().pop() else { break };
+            session.limit_answers(BEGIN_ANSWER_MAX);
             match session.command(&begin_reading()) {
-                Ok(now) => return Ok((session, time(now)?)),
+                Ok(now) => return begun(session, now),
+                Err(cause) if cause.kind == DatabaseErrorKind::Silent => {
+                    // The others would be as silent, one after the other.
+                    self.idle.lock().clear();
+                }
                 Err(cause) if cause.kind != DatabaseErrorKind::Away => return Err(cause),
                 Err(_) => {}
             }
         }
-        let session = Session::open(&self.wire, READ_WAIT)?;
+        let session = Session::open(&self.wire, OPEN_WAIT)?;
         let now = session.command(&begin_reading())?;
-        Ok((session, time(now)?))
+        begun(session, now)
     }
 
     /// Waits for the reads in progress and closes the connections. Later reads fail.
@@ -91,4 +101,10 @@ impl Readers {
         drop(all);
         self.idle.lock().clear();
     }
+}
+
+/// A view that has begun at this time.
+fn begun(session: Session, now: Option<String>) -> Result<(Session, i64), DatabaseError> {
+    session.limit_answers(READ_ANSWER_MAX);
+    Ok((session, time(now)?))
 }

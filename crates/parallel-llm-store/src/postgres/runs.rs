@@ -134,6 +134,12 @@ impl Reader<'_> {
         self.session.first(sql, &[&run_id.to_string()], |row| Ok(count(get(row, 0)?)))
     }
 
+    /// Open runs that have been decided, whoever does them.
+    pub(crate) fn decided_runs(&self, limit: usize) -> Result<Vec<RunId>, DatabaseError> {
+        let sql = "SELECT run_id FROM runs WHERE closed_at_ms IS NULL AND decided_at_ms IS NOT NULL LIMIT $1";
+        self.session.rows(sql, &[&integer(limit as u64)], |row| run_id(row, 0))
+    }
+
     /// The open runs of this owner that it is asked to give up.
     pub(crate) fn requested_cancels(&self, owner: &str) -> Result<Vec<RunId>, DatabaseError> {
         let sql =
@@ -288,6 +294,12 @@ impl Transaction {
         let epoch =
             self.session.value(sql, &[&stamp.owner, &stamp.lease_until_ms, &checksum, &row.run_id])?;
         Ok(count(epoch))
+    }
+
+    /// Lets the index take in the texts of a run again.
+    pub(crate) fn index_again(&mut self, run_id: &str) -> Result<(), DatabaseError> {
+        self.execute("UPDATE runs SET is_indexed = (store_mode <> 'full') WHERE run_id = $1", &[&run_id])
+            .map(drop)
     }
 
     /// Asks the process of a run to give it up, unless the run is closed.

@@ -10,7 +10,7 @@ use tokio_postgres::types::{FromSqlOwned, ToSql};
 use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
 use super::row::get;
-use super::wire::{Wire, away, wait};
+use super::wire::{Wire, away, silent, wait};
 use crate::clock;
 use crate::error::DatabaseError;
 
@@ -18,6 +18,8 @@ use crate::error::DatabaseError;
 const STATEMENTS_MAX: usize = 256;
 /// Longest statement, so that none of a caller who has left goes on for ever. The largest read takes some seconds.
 pub(super) const STATEMENT_MAX: Duration = Duration::from_secs(60);
+/// Longest wait for the answer to the settings of a new connection, which take no time.
+const OPEN_ANSWER_MAX: Duration = Duration::from_secs(6);
 /// How long the answer to a statement may come late: the server ends it by itself, so this is for one that is gone.
 const ANSWER_LATE_MAX: Duration = Duration::from_secs(5);
 /// How long a transaction may wait for its next statement. Ours never pause; a process that was suspended in the middle
@@ -45,8 +47,7 @@ impl Session {
     /// Connects within this time.
     pub(super) fn open(wire: &Wire, within: Duration) -> Result<Self, DatabaseError> {
         let client = wire.connect(within)?;
-        let limit = STATEMENT_MAX + ANSWER_LATE_MAX;
-        let session = Self { client, statements: RefCell::default(), limit: Cell::new(limit) };
+        let session = Self { client, statements: RefCell::default(), limit: Cell::new(OPEN_ANSWER_MAX) };
         // Whatever the server or the user has set otherwise. A commit is durable before it is confirmed; a server that
         // waits for its standbys, too, keeps doing so.
         session.command(&format!(
@@ -57,6 +58,7 @@ impl Session {
             STATEMENT_MAX.as_millis(),
             PAUSE_MAX.as_millis(),
         ))?;
+        session.limit_answers(STATEMENT_MAX + ANSWER_LATE_MAX);
         Ok(session)
     }
 
@@ -64,6 +66,11 @@ impl Session {
     pub(super) fn limit_statements(&self, longest: Duration) -> Result<(), DatabaseError> {
         self.limit.set(longest + ANSWER_LATE_MAX);
         self.command(&format!("SET statement_timeout = {}", longest.as_millis().max(1))).map(drop)
+    }
+
+    /// Sets the longest wait for the answer to a statement, whatever the server goes on doing.
+    pub(super) fn limit_answers(&self, longest: Duration) {
+        self.limit.set(longest);
     }
 
     /// Whether the connection has ended.
@@ -159,6 +166,6 @@ impl Session {
         asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, DatabaseError> {
         let answered = wait(asked, clock::shared_now() + self.limit.get());
-        Ok(answered.ok_or_else(|| away("it did not answer in time"))??)
+        Ok(answered.ok_or_else(silent)??)
     }
 }

@@ -108,7 +108,7 @@ impl Wire {
             Some(Err(_)) => Err(away("the connection was given up")),
             None => {
                 task.abort();
-                Err(away("it did not answer in time"))
+                Err(silent())
             }
         }
     }
@@ -189,6 +189,11 @@ impl Wake for Unpark {
 /// The server did not answer.
 pub(super) fn away(why: &'static str) -> DatabaseError {
     DatabaseError { kind: DatabaseErrorKind::Away, cause: why.into() }
+}
+
+/// The server did not answer in time.
+pub(super) fn silent() -> DatabaseError {
+    DatabaseError { kind: DatabaseErrorKind::Silent, cause: "it did not answer in time".into() }
 }
 
 fn denied(cause: std::io::Error) -> DatabaseError {

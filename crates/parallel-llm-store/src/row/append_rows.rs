@@ -34,7 +34,7 @@ impl<'a> AppendRows<'a> {
         let run_id = run.plan.run_id.to_string();
         let rows = batch.events.iter().zip(&batch.bodies);
         let events = rows.map(|(recorded, body)| EventRow::of(&run_id, recorded, body, now_ms)).collect();
-        let is_settled = batch.decides() || batch.closes();
+        let is_settled = batch.decides() || batch.closes() || batch.merges();
         let seats = decided_at_ms.filter(|_| is_settled).map(|decided_at_ms| facts(run, decided_at_ms));
         Self {
             run_id,

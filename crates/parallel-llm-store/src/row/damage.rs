@@ -58,6 +58,9 @@ pub(crate) fn failure(what: &str) -> Failure {
 /// Puts a stored text back into its event. An answer with a damaged text becomes a failure of its seat, and an outcome
 /// loses its text; returns the name of the damaged part.
 pub(crate) fn restore_text(event: &mut Event, text: CheckedText) -> Option<String> {
+    if let Event::Merged { held, .. } = event {
+        return restore_text(held, text);
+    }
     let text = match text {
         CheckedText::NotKept => return None,
         CheckedText::Whole(text) => Some(text),
@@ -102,6 +105,7 @@ pub(crate) fn restore_text(event: &mut Event, text: CheckedText) -> Option<Strin
         | Event::Skipped { .. }
         | Event::Reopened { .. }
         | Event::Reconciled { .. }
-        | Event::Closed { .. } => None,
+        | Event::Closed { .. }
+        | Event::Merged { .. } => None,
     }
 }

@@ -42,6 +42,16 @@ impl EventBatch {
         self.changes().any(|change| matches!(change, RunEffect::Closes))
     }
 
+    /// Whether they are what a process held that had lost the run.
+    pub(crate) fn merges(&self) -> bool {
+        self.events.iter().any(|recorded| matches!(recorded.event, Event::Merged { .. }))
+    }
+
+    /// Whether a request of theirs leaves once they are durable.
+    pub(crate) fn sends(&self) -> bool {
+        self.events.iter().any(|recorded| matches!(recorded.event, Event::Sent { .. }))
+    }
+
     /// Whether they follow earlier events.
     pub(crate) fn continues(&self) -> bool {
         self.events.first().is_some_and(|first| first.seq > 1)
@@ -101,6 +111,11 @@ impl<'a> RunEffect<'a> {
             | Event::Cut { attempt, .. }
             | Event::Failed { attempt, .. }
             | Event::Cancelled { attempt, .. } => Self::Ends(*attempt),
+            // What is merged ends requests, and changes nothing else about the run.
+            Event::Merged { held, .. } => match Self::of(held) {
+                ends @ Self::Ends(_) => ends,
+                Self::None | Self::Reopens(_) | Self::Decides | Self::Closes => Self::None,
+            },
             Event::Reopened { reopening, .. } => Self::Reopens(reopening),
             Event::Decided { .. } => Self::Decides,
             Event::Closed { .. } => Self::Closes,
@@ -139,6 +154,7 @@ pub(crate) fn text_of(event: &Event) -> Option<EventText<'_>> {
             let hash = outcome.text_hash.as_deref()?;
             return Some(EventText { hash, text: outcome.text.as_ref(), bytes: None });
         }
+        Event::Merged { held, .. } => return text_of(held),
         Event::Answered { answer, .. } | Event::Cut { answer, .. } => answer,
         Event::Cancelled { answer, .. } => answer.as_ref()?,
         Event::Started { .. }

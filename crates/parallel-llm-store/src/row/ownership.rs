@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 
+use parallel_llm_engine::RunId;
+
 /// The placeholder for an unknown part.
 const UNKNOWN: &str = "-";
 
@@ -88,6 +90,15 @@ pub(crate) enum LeaseRule {
     AliveOwnerKeeps,
     /// It loses the run: another machine cannot see whether it is alive, and all must decide alike.
     LeaseDecides,
+}
+
+/// The leases that a heartbeat has extended.
+#[derive(Debug, Default)]
+pub(crate) struct ExtendedLeases {
+    /// Runs with their epochs.
+    pub(crate) runs: Vec<(RunId, u64)>,
+    /// The number of claimed jobs.
+    pub(crate) jobs: usize,
 }
 
 /// The owner of a run, and the end of its lease.

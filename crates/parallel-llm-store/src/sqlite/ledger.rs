@@ -153,13 +153,13 @@ impl Transaction {
         self.execute(sql, values).map(drop)
     }
 
-    /// A request ends once, so only a request in flight is updated.
+    /// A request ends once, so only one in flight is updated, or one whose end had been unknown.
     fn update_heard(&mut self, call: &HeardCall) -> Result<(), DatabaseError> {
         let sql = "UPDATE calls SET ended_at_ms = ?, outcome = ?, code = ?, cost_pico_usd = ?, cost_is_estimate = ?, \
                    input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, \
                    generation_id = COALESCE(?, generation_id), end_checksum = ?, spend_checksum = ?, \
                    first_token_ms = ?, first_token_checksum = ? \
-                   WHERE run_id = ? AND place = ? AND attempt = ? AND outcome = 'sent'";
+                   WHERE run_id = ? AND place = ? AND attempt = ? AND outcome IN ('sent', 'unknown')";
         let HeardCall { key, end, spend, generation_id, first_token } = call;
         let values = params![
             end.ended_at_ms,

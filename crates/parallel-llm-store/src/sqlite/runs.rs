@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use parallel_llm_engine::RunId;
-use rusqlite::params;
+use rusqlite::{Row, params};
 
-use super::connection::{Reader, Transaction};
+use super::connection::{Reader, Transaction, open_for_writing};
 use super::row::{
     RUN_COLUMNS, ownership, ownership_columns, plan_column, run_columns, run_id, run_row, text,
 };
@@ -14,7 +14,7 @@ use crate::clock;
 use crate::error::DatabaseError;
 use crate::row::filter::{RunPage, SameQuestion};
 use crate::row::new_run::{NewRun, keeps_texts, mode_name};
-use crate::row::ownership::{Ownership, Stamp};
+use crate::row::ownership::{ExtendedLeases, Ownership, Stamp};
 use crate::row::run_row::{
     KeyedRun, ListedRun, RunMoment, RunRecord, RunRow, SimilarRun, StoredRow, plan_checksum,
 };
@@ -143,6 +143,12 @@ impl Reader<'_> {
     pub(crate) fn epoch(&self, run_id: RunId) -> Result<Option<u64>, DatabaseError> {
         let sql = "SELECT epoch FROM runs WHERE run_id = ?";
         self.first(sql, [run_id.to_string()], |row| Ok(count(row.get(0)?)))
+    }
+
+    /// Open runs that have been decided, whoever does them.
+    pub(crate) fn decided_runs(&self, limit: usize) -> Result<Vec<RunId>, DatabaseError> {
+        let sql = "SELECT run_id FROM runs WHERE closed_at_ms IS NULL AND decided_at_ms IS NOT NULL LIMIT ?";
+        self.rows(sql, [integer(limit as u64)], |row| run_id(row, 0))
     }
 
     /// The open runs of this owner that it is asked to give up.
@@ -288,6 +294,12 @@ impl Transaction {
         Ok(count(self.reader().value(sql, values)?))
     }
 
+    /// Lets the index take in the texts of a run again.
+    pub(crate) fn index_again(&mut self, run_id: &str) -> Result<(), DatabaseError> {
+        self.execute("UPDATE runs SET is_indexed = (store_mode <> 'full') WHERE run_id = ?", [run_id])
+            .map(drop)
+    }
+
     /// Asks the process of a run to give it up, unless the run is closed.
     pub(crate) fn request_cancel(&mut self, run_id: RunId) -> Result<(), DatabaseError> {
         let sql = "UPDATE runs SET cancel_epoch = epoch WHERE run_id = ? AND closed_at_ms IS NULL";
@@ -305,23 +317,24 @@ impl Transaction {
 }
 
 impl WriteConnection {
-    /// Extends the leases of this process's open runs and claimed jobs, and returns their number. Each statement is its own
+    /// Extends the leases of this process's open runs and claimed jobs. Each statement is its own
     /// transaction, so no one waits for a process that is suspended in the middle.
     pub(crate) fn extend_leases(
         &mut self,
         owner: &str,
         lease: Duration,
         wait: Duration,
-    ) -> Result<usize, DatabaseError> {
+    ) -> Result<ExtendedLeases, DatabaseError> {
         let until_ms = clock::now_ms() + integer(lease.as_millis() as u64);
-        let runs = "UPDATE runs SET lease_until_ms = ? WHERE owner = ? AND closed_at_ms IS NULL";
+        let runs = "UPDATE runs SET lease_until_ms = ? WHERE owner = ? AND closed_at_ms IS NULL RETURNING run_id, epoch";
         let jobs = "UPDATE batch_jobs SET lease_until_ms = ? WHERE owner = ? AND state = 'running'";
-        let connection = self.take(wait)?;
-        let mut extended = 0;
-        for sql in [runs, jobs] {
-            extended += connection.prepare_cached(sql)?.execute((until_ms, owner))?;
-        }
-        self.put_back(connection);
-        Ok(extended)
+        // Closed at once: a connection that stayed open would hold a log that was removed.
+        let connection = open_for_writing(self.path(), wait)?;
+        let mut statement = connection.prepare_cached(runs)?;
+        let read = |row: &Row<'_>| Ok((run_id(row, 0)?, count(row.get(1)?)));
+        let runs = statement.query_map((until_ms, owner), read)?.collect::<Result<_, _>>()?;
+        drop(statement);
+        let jobs = connection.prepare_cached(jobs)?.execute((until_ms, owner))?;
+        Ok(ExtendedLeases { runs, jobs })
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: what it commits is in files that have their names. A database that was removed or replaced is refused; if
 //! only its write-ahead log was, the database is opened again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +40,16 @@ impl WriteConnection {
         let identity = file::identity(&path).ok();
         readers.note_log(&connection)?;
         Ok(Self { path, connection: Some(connection), identity, readers })
+    }
+
+    /// Another connection to the same file, for [`WriteConnection::extend_leases`] alone.
+    pub(crate) fn another(&self) -> Self {
+        Self { path: self.path.clone(), connection: None, identity: None, readers: Arc::clone(&self.readers) }
+    }
+
+    /// The path of the file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Notified when a reader finds that the log was removed or replaced.

@@ -26,6 +26,8 @@ pub(crate) enum Work {
     Checkpoint { lease: Lease, attempt: Attempt, text: String },
     /// Give a run to this process, if its newest event is still `seq`.
     TakeOver { run_id: RunId, seq: Option<u64> },
+    /// Close decided runs whose process is gone.
+    CloseAbandoned,
     /// Ask the process of a run to give it up.
     RequestCancel(RunId),
     /// Release runs that this process no longer writes.
@@ -105,6 +107,7 @@ impl Work {
         !matches!(
             self,
             Self::Checkpoint { .. }
+                | Self::CloseAbandoned
                 | Self::NoteTokenUse(_)
                 | Self::Session(SessionWork::NoteUse(_))
                 | Self::Release(_)
@@ -141,6 +144,8 @@ pub(crate) enum Done {
     Written,
     /// The run belongs to this process now.
     TakenOver(TakenOver),
+    /// Another process has taken over the run of this lease.
+    Overtaken(Lease),
     /// Whether more texts wait for the index.
     Indexed(bool),
     /// The runs that were removed.

@@ -5,13 +5,16 @@ pub(crate) mod batch_work;
 mod batches;
 mod cached_run;
 mod counting;
+mod heartbeat;
+pub(crate) mod held_leases;
 pub(crate) mod job;
 pub(crate) mod lease;
 pub(crate) mod limits;
 mod local_runs;
+mod merge;
 mod purging;
 pub(crate) mod repeats;
-mod task;
+pub(crate) mod task;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +24,7 @@ use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{BatchId, Code, Failure, Recorded, RunId};
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::batch::{Batch, BatchChange, Claim, Claims, JobEnd, NewBatch, NewJob};
@@ -36,12 +39,17 @@ use crate::spill::Spills;
 use crate::tokens::{NewToken, Token};
 
 use batch_work::{BatchDone, BatchWork};
+use heartbeat::Heartbeat;
+use held_leases::HeldLeases;
 use job::{Done, Job, Work};
 use local_runs::LocalRuns;
 use task::WriterTask;
 
 /// Most queued jobs; further callers wait.
 const QUEUE_MAX: usize = 256;
+/// How long the beginning of a run waits for a database that takes nothing. With the time of an attempt, a question is refused
+/// within ten seconds.
+const ADMISSION_WAIT: Duration = Duration::from_secs(3);
 /// Most threads for files in folders that may not respond; further files wait for one of them.
 const FILE_THREADS_MAX: usize = 4;
 
@@ -61,12 +69,16 @@ pub(crate) struct WriterTimes {
 pub(crate) struct Writer {
     /// The runs of this process.
     pub(crate) runs: Arc<LocalRuns>,
+    /// Their leases by this process's own clock.
+    pub(crate) leases: Arc<HeldLeases>,
     queue: mpsc::Sender<Job>,
     commits: Arc<AtomicU64>,
     times: WriterTimes,
     stop: CancellationToken,
     /// Holds the thread until it has closed the connection.
     thread: TaskTracker,
+    /// The same for the thread of the heartbeat, which ends with this value.
+    heartbeat: (DropGuard, TaskTracker),
 }
 
 impl Writer {
@@ -77,20 +89,18 @@ impl Writer {
         times: WriterTimes,
     ) -> Result<Self, Failure> {
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
+        let apart = connection.another();
         let task = WriterTask::new(connection, spills, times);
-        let (runs, commits) = (Arc::clone(&task.local), Arc::clone(&task.commits));
+        let (runs, commits, leases) =
+            (Arc::clone(&task.local), Arc::clone(&task.commits), Arc::clone(&task.leases));
+        let beating = Heartbeat::new(apart, times, Arc::clone(&leases), Arc::clone(&commits));
         let stop = CancellationToken::new();
-        let thread = TaskTracker::new();
-        let (stopped, running) = (stop.clone(), thread.token());
-        thread.close();
-        std::thread::Builder::new()
-            .name("store writer".to_owned())
-            .spawn(move || {
-                run_here(task.run(jobs, stopped));
-                drop(running);
-            })
-            .map_err(|cause| error::threadless(&cause))?;
-        Ok(Self { runs, queue, commits, times, stop, thread })
+        let stopped = stop.clone();
+        let thread = on_thread("store writer", move || run_here(task.run(jobs, stopped)))?;
+        let still = CancellationToken::new();
+        let stilled = still.clone();
+        let beats = on_thread("store heartbeat", move || run_here(beating.run(stilled)))?;
+        Ok(Self { runs, leases, queue, commits, times, stop, thread, heartbeat: (still.drop_guard(), beats) })
     }
 
     /// Writes events, whole or not at all.
@@ -119,6 +129,11 @@ impl Writer {
             }
             other => Err(mistaken(&other)),
         }
+    }
+
+    /// Closes decided runs whose process is gone.
+    pub(crate) async fn close_abandoned(&self) -> Result<(), Failure> {
+        self.ask(Work::CloseAbandoned).await.map(drop)
     }
 
     /// Asks the process of a run to give it up.
@@ -265,7 +280,8 @@ impl Writer {
     /// Queues the work and returns when it is durable. Queued work is done even if the caller has left.
     async fn ask(&self, work: Work) -> Result<Done, Failure> {
         let (reply, answer) = oneshot::channel();
-        let deadline = clock::shared_now() + self.times.wait;
+        let wait = if work.is_admission() { self.times.wait.min(ADMISSION_WAIT) } else { self.times.wait };
+        let deadline = clock::shared_now() + wait;
         self.queue.send(Job { work, reply, deadline }).await.map_err(|_| error::closed())?;
         answer.await.map_err(|_| error::closed())?
     }
@@ -287,9 +303,25 @@ impl Writer {
 
     /// Accepts no more work, finishes what is queued and closes the connection.
     pub(crate) async fn close(&self) {
+        // First, because the last connection to a file tidies it up.
+        let (still, beats) = &self.heartbeat;
+        still.token().cancel();
+        beats.wait().await;
         self.stop.cancel();
         self.thread.wait().await;
     }
+}
+
+/// Does this on a thread of its own, to which the tracker is held.
+fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<TaskTracker, Failure> {
+    let thread = TaskTracker::new();
+    let running = thread.token();
+    thread.close();
+    let begun = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        work();
+        drop(running);
+    });
+    begun.map(|_| thread).map_err(|cause| error::threadless(&cause))
 }
 
 /// Runs the writer to its end on this thread. It waits for nothing but time and its queue.

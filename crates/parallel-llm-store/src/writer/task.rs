@@ -1,15 +1,16 @@
 //! The task that does all writing, on a thread of its own.
 //!
 //! It commits everything that is queued in one transaction, so that many runs share one flush of the disk, and answers
-//! callers after the commit. Each append is written whole or not at all; one that is refused (because its run was taken
-//! over, or its question is a repeat) does not affect the others. The task also extends the leases of this process's
-//! runs, and indexes texts while it is idle.
+//! callers after the commit. Each append is written whole or not at all; one that is refused (because its question is a
+//! repeat) does not affect the others. The task also indexes texts while it is idle.
 //!
 //! Invariants: an acknowledged append is on disk, in the database or in a file ([`crate::spill`]). After an error, the
-//! connection and the cached runs of the failed work are discarded and read again. A run whose events could not be
-//! written anywhere is released as soon as the database accepts writes again, since the engine has stopped writing to
+//! connection and the cached runs of the failed work are discarded and read again. Where other machines share the database,
+//! a request whose `Sent` is in a file does not leave before the database has it, since another machine could send it as
+//! well. A run whose events could not be written anywhere is released as soon as the database accepts writes again, since the engine has stopped writing to
 //! it.
 
+pub(crate) mod closing;
 mod spilling;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::cached_run::CachedRun;
+use super::held_leases::{HeldLeases, Moment};
 use super::job::{Admission, Done, Job, Work};
 use super::lease::EPOCH_FIRST;
 use super::local_runs::{LocalRuns, RUNS_MAX};
@@ -45,12 +47,14 @@ use crate::tokens::{self, NewToken, StoredToken, Token};
 /// Most jobs in one transaction.
 const JOBS_MAX: usize = 256;
 /// How long one transaction waits for the locks of other processes. After that, paid answers are spilled; other work
-/// retries until its own deadline.
-const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
+/// retries until its own deadline. With that deadline, a question is refused within ten seconds.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(3);
 /// The same while something is spilled: the database is known to be locked, and runs wait at every step.
 const LOCK_WAIT_SPILLED_MAX: Duration = Duration::from_millis(500);
 /// Pause between retries of stalled work, since a lock may be refused immediately.
 const STALL_PAUSE: Duration = Duration::from_millis(50);
+/// Pause between looks whether requests that wait in files may leave.
+const KEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often importing spill files is tried.
 const IMPORT_INTERVAL: Duration = Duration::from_secs(2);
 /// Most runs waiting to be released: those in progress when the database stopped accepting writes, and those that could
@@ -60,6 +64,8 @@ const LOST_MAX: usize = 4_096;
 const IDLE: Duration = Duration::from_millis(50);
 /// Most index transactions on closing: enough for the run that just ended. The next process does the rest.
 const INDEX_LAST_MAX: usize = 2;
+/// A transaction that takes longer than this part of a lease extends it once more as it commits.
+const LEASE_PART: u32 = 8;
 /// Bytes written before a checkpoint of the write-ahead log: a thousand pages.
 const WAL_BYTES_MAX: usize = 4 << 20;
 
@@ -76,15 +82,20 @@ pub(super) struct WriterTask {
     lost: Vec<Lease>,
     /// Work that is still waiting for the locks of other processes.
     stalled: Vec<Job>,
+    /// Appends in files whose requests leave once the database has them, or never if the lease ends first.
+    kept: Vec<(Lease, Job)>,
+    /// Whether the last transaction failed for a reason that passes.
+    is_failing: bool,
     spills: Spills,
     /// Whether there may be files to import.
     spills_wait: bool,
+    /// Whether there are files to merge into runs that other processes do.
+    merges_wait: bool,
     /// Runs of this process with files to import: their later events must not be written before.
     spilled: BTreeSet<RunId>,
     /// Runs of this process with an append that may be in the database, although its commit failed.
     uncertain: BTreeSet<RunId>,
-    /// Whether this process may have open runs, cached or not.
-    has_open: bool,
+    pub(super) leases: Arc<HeldLeases>,
     pub(super) local: Arc<LocalRuns>,
     owner: String,
     pub(super) commits: Arc<AtomicU64>,
@@ -100,6 +111,8 @@ enum Attempted {
     Locked(Failure),
     /// The database cannot do it.
     Failed(Failure),
+    /// It is in a file, and a request of it must not leave yet.
+    Kept(Lease),
 }
 
 impl WriterTask {
@@ -114,10 +127,13 @@ impl WriterTask {
             cached: BTreeMap::new(),
             lost: Vec::new(),
             stalled: Vec::new(),
+            kept: Vec::new(),
+            is_failing: false,
             spills,
+            merges_wait: false,
             spilled: BTreeSet::new(),
             uncertain: BTreeSet::new(),
-            has_open: false,
+            leases: Arc::new(HeldLeases::new(times.lease)),
             local: Arc::default(),
             owner: Owner::current().to_string(),
             commits: Arc::default(),
@@ -143,7 +159,8 @@ impl WriterTask {
                     _ => self.work(std::mem::take(&mut jobs)),
                 },
                 () = tokio::time::sleep(STALL_PAUSE), if !self.stalled.is_empty() => self.work(Vec::new()),
-                () = tokio::time::sleep(IMPORT_INTERVAL), if self.spills_wait => drop(self.import_spills()),
+                () = tokio::time::sleep(KEPT_PAUSE), if !self.kept.is_empty() => self.attend_kept(),
+                () = tokio::time::sleep(IMPORT_INTERVAL), if self.spills_wait || self.merges_wait => drop(self.import_spills()),
                 () = tokio::time::sleep(IDLE), if self.index_is_behind && !self.spills_wait => self.index_some(),
             }
         }
@@ -162,6 +179,7 @@ impl WriterTask {
     /// Does all jobs in one transaction and answers them. Jobs that wait for other processes stay for the next turn.
     fn work(&mut self, jobs: Vec<Job>) {
         let jobs: Vec<Job> = self.stalled.drain(..).chain(jobs).collect();
+        let jobs = self.refuse_late(jobs);
         let works: Vec<&Work> = jobs.iter().map(|job| &job.work).collect();
         let attempted = self.write(&works);
         for (job, attempted) in jobs.into_iter().zip(attempted) {
@@ -172,9 +190,15 @@ impl WriterTask {
                 }
                 // Possible only between transactions, hence done here.
                 Attempted::Answered(Ok(Done::WalTruncated(_))) => Ok(Done::WalTruncated(self.truncate_wal())),
+                Attempted::Answered(Ok(Done::Overtaken(lease))) => self.keep_overtaken(lease, &job.work),
                 Attempted::Answered(answer) => answer,
+                Attempted::Kept(lease) => {
+                    self.kept.push((lease, job));
+                    continue;
+                }
                 Attempted::Locked(failure) | Attempted::Failed(failure) => {
                     self.lost.extend(job.work.lease_at_risk());
+                    self.lost.extend(self.begun_in_vain(&job.work));
                     self.lost.truncate(LOST_MAX);
                     Err(failure)
                 }
@@ -185,9 +209,30 @@ impl WriterTask {
             // The caller may have left; its work is done regardless.
             drop(job.reply.send(answer));
         }
+        self.answer_kept();
         if self.wal_bytes >= WAL_BYTES_MAX {
             self.checkpoint_wal();
         }
+    }
+
+    /// Refuses beginnings of runs that have waited for long while the database takes nothing.
+    fn refuse_late(&self, jobs: Vec<Job>) -> Vec<Job> {
+        let is_late =
+            |job: &Job| self.is_failing && job.work.is_admission() && clock::shared_now() >= job.deadline;
+        let (late, rest): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(is_late);
+        for job in late {
+            if let Some(run_id) = job.work.appended() {
+                self.local.begun(run_id);
+            }
+            drop(job.reply.send(Err(error::locked())));
+        }
+        rest
+    }
+
+    /// The lease of a run that may be in the database although its beginning is refused: its commit was not confirmed.
+    fn begun_in_vain(&self, work: &Work) -> Option<Lease> {
+        let Work::Append { lease, batch } = work else { return None };
+        (!batch.continues() && self.uncertain.contains(&lease.run_id)).then_some(*lease)
     }
 
     /// Does all work in one transaction. If that fails for another reason than a lock, each piece is done in its own,
@@ -199,11 +244,14 @@ impl WriterTask {
         }
         // Spilled events must be imported before later ones, and before a run is taken over, which folds all its
         // events.
-        let takes_over = works.iter().any(|work| matches!(work, Work::TakeOver { .. }));
+        let takes_over =
+            works.iter().any(|work| matches!(work, Work::TakeOver { .. } | Work::CloseAbandoned));
         if (self.spills_wait || takes_over) && !self.import_spills() {
             return self.spill_or(works, &error::locked(), Attempted::Locked);
         }
-        self.release_lost();
+        if !self.release_lost() {
+            return self.spill_or(works, &error::locked(), Attempted::Locked);
+        }
         // Later events of a run with a waiting file have to wait in a file too.
         let is_held_back =
             works.iter().any(|work| work.appended().is_some_and(|id| self.spilled.contains(&id)));
@@ -233,7 +281,7 @@ impl WriterTask {
             let failure = cause.as_ref().map_or_else(error::held_back, DatabaseError::unwritten);
             let is_locked = cause.as_ref().is_some_and(DatabaseError::is_passing);
             attempted.push(match self.keep(work, &failure) {
-                Some(answer) => Attempted::Answered(answer),
+                Some(kept) => kept,
                 None if is_locked => Attempted::Locked(failure),
                 None => Attempted::Failed(failure),
             });
@@ -251,13 +299,14 @@ impl WriterTask {
         let mut attempted = Vec::with_capacity(works.len());
         for work in works {
             let kept = self.keep(work, failure);
-            attempted.push(kept.map_or_else(|| otherwise(failure.clone()), Attempted::Answered));
+            attempted.push(kept.unwrap_or_else(|| otherwise(failure.clone())));
         }
         attempted
     }
 
     fn transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
         let done = self.try_transact(works);
+        self.is_failing = done.as_ref().is_err_and(DatabaseError::is_passing);
         if done.is_err() {
             // The cached runs include events that were not written, so they have to be read again.
             works
@@ -270,6 +319,7 @@ impl WriterTask {
 
     fn try_transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
         let admits = works.iter().any(|work| work.is_admission());
+        let mut since = Moment::now();
         let mut transaction = self.begin(if admits { Purpose::Admit } else { Purpose::Write })?;
         // Taken after waiting for other processes, which may have been long.
         let stamp = self.stamp(transaction.reader().now_ms());
@@ -282,14 +332,36 @@ impl WriterTask {
         for work in works {
             answers.push(self.admit(&mut transaction, work, &stamp)?);
         }
+        // A transaction across a slow network may take as long as a lease.
+        if since.elapsed() > self.times.lease / LEASE_PART {
+            since = Moment::now();
+            transaction.renew_leases(&self.owner, self.times.lease);
+        }
         // A crash before this line leaves nothing, and no caller was answered; a crash after it leaves everything.
         let committed = self.connection.commit(transaction);
         self.note_commit(works, committed.is_ok());
         committed?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.wal_bytes += works.iter().map(|work| work.bytes()).sum::<usize>();
-        self.has_open = true;
+        works.iter().zip(&answers).for_each(|(work, answer)| self.note_lease(work, answer, since));
         Ok(answers)
+    }
+
+    /// Notes the lease that a commit has given or extended.
+    fn note_lease(&self, work: &Work, answer: &Admission<Done>, since: Moment) {
+        match (work, answer) {
+            (Work::Append { lease, batch }, Ok(Done::Written)) if batch.closes() => {
+                self.leases.drop_lease(lease.run_id);
+            }
+            (Work::Append { lease, .. }, Ok(Done::Written)) => {
+                self.leases.extended(lease.run_id, lease.epoch, since);
+            }
+            (_, Ok(Done::TakenOver(taken))) => {
+                self.leases.extended(taken.lease.run_id, taken.lease.epoch, since);
+            }
+            (Work::Batch(_), Ok(_)) => self.leases.set_jobs(true),
+            _ => {}
+        }
     }
 
     /// Remembers the runs of a commit that failed: if the connection was cut, it may have been made all the same.
@@ -321,6 +393,7 @@ impl WriterTask {
                 self.cached.remove(run_id);
                 Ok(lease::take_over(transaction, *run_id, *seq, stamp)?.map(Done::TakenOver))
             }
+            Work::CloseAbandoned => self.close_abandoned(transaction, stamp),
             Work::RequestCancel(run_id) => {
                 transaction.request_cancel(*run_id)?;
                 Ok(Ok(Done::Written))
@@ -387,6 +460,10 @@ impl WriterTask {
                 Err(refusal) => return Ok(Err(refusal)),
             },
         };
+        if new.is_none() && lease.epoch < cached.epoch && batch.reopening().is_none() {
+            self.cache(cached);
+            return Ok(Ok(Done::Overtaken(lease)));
+        }
         if let Err(refusal) = cached.check(lease, batch) {
             // A new run is not in the database yet.
             if new.is_none() {
@@ -410,6 +487,9 @@ impl WriterTask {
             return Ok(Err(error::refused(format!("the run {} exists already", lease.run_id))));
         }
         let admission = append::append(transaction, &mut cached, batch, demanded, stamp)?;
+        if admission.is_err() && new.is_none() && batch.reopening().is_none() {
+            return Ok(Ok(Done::Overtaken(lease)));
+        }
         self.index_is_behind |= batch.closes();
         if batch.closes() {
             self.local.closed(lease.run_id);
@@ -428,18 +508,21 @@ impl WriterTask {
         self.cached.insert(run.run.plan.run_id, run);
     }
 
-    /// Releases lost runs in a transaction of its own, so that other work is not delayed.
-    fn release_lost(&mut self) {
+    /// Releases lost runs in a transaction of its own, so that other work is not delayed. `false` if the database takes nothing
+    /// at the moment, so that nothing else waits for it again.
+    fn release_lost(&mut self) -> bool {
         if self.lost.is_empty() {
-            return;
+            return true;
         }
-        // On failure it is retried with the next heartbeat and before the next work.
-        if self.transact(&[&Work::Release(self.lost.clone())]).is_ok() {
-            self.lost.clear();
+        // On failure it is retried with the next beat and before the next work.
+        match self.transact(&[&Work::Release(self.lost.clone())]) {
+            Ok(_) => self.lost.clear(),
+            Err(cause) => return !cause.is_passing(),
         }
+        true
     }
 
-    /// Extends the leases of this process's runs and jobs; does nothing if it has none.
+    /// Looks after what waits for the database.
     fn beat(&mut self) {
         // Noticed here even by a process that neither reads nor writes.
         drop(self.connection.check_in_place());
@@ -447,14 +530,6 @@ impl WriterTask {
             self.import_spills();
         }
         self.release_lost();
-        if !self.has_open {
-            return;
-        }
-        // Another heartbeat follows long before the leases end, so a failure is not reported.
-        if let Ok(runs) = self.connection.extend_leases(&self.owner, self.times.lease, self.wait()) {
-            self.has_open = runs > 0;
-            self.commits.fetch_add(1, Ordering::Relaxed);
-        }
     }
 
     /// Counts closed runs and adds their texts to the index, as many as fit in one transaction.

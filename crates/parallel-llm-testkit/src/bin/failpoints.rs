@@ -98,6 +98,14 @@ impl Journal for Failpoints {
         self.between("append", move |journal| journal.append(lease, events))
     }
 
+    fn may_send(&self, lease: Lease) -> bool {
+        self.journal.may_send(lease)
+    }
+
+    fn overtaken(&self, lease: Lease) -> BoxFuture<'static, ()> {
+        self.journal.overtaken(lease)
+    }
+
     fn notice(&self, run_id: RunId) -> Option<Warning> {
         self.journal.notice(run_id)
     }

@@ -26,5 +26,6 @@ pub(super) fn described(event: &Event) -> String {
         Event::StageDecided { stage, outcome } => format!("stage {stage} decided: {}", outcome.reason),
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
         Event::Closed { cost } => format!("closed; the known cost is {cost}"),
+        Event::Merged { held, .. } => format!("taken in later: {}", described(held)),
     }
 }

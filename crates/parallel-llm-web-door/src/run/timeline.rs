@@ -220,7 +220,8 @@ impl Spans {
             | Event::Reconciled { .. }
             | Event::StageDecided { .. }
             | Event::Decided { .. }
-            | Event::Closed { .. } => {}
+            | Event::Closed { .. }
+            | Event::Merged { .. } => {}
         }
     }
 

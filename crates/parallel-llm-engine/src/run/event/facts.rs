@@ -8,8 +8,9 @@ use super::{Attempt, Event};
 
 impl Event {
     /// The request the event is about, if any.
-    pub const fn attempt(&self) -> Option<Attempt> {
+    pub fn attempt(&self) -> Option<Attempt> {
         match self {
+            Self::Merged { held, .. } => held.attempt(),
             Self::Sent { attempt, .. }
             | Self::Accepted { attempt, .. }
             | Self::Answered { attempt, .. }
@@ -42,7 +43,8 @@ impl Event {
             | Self::Reopened { .. }
             | Self::StageDecided { .. }
             | Self::Decided { .. }
-            | Self::Closed { .. } => self,
+            | Self::Closed { .. }
+            | Self::Merged { .. } => self,
         }
     }
 
@@ -62,7 +64,8 @@ impl Event {
             | Self::Reopened { .. }
             | Self::StageDecided { .. }
             | Self::Decided { .. }
-            | Self::Closed { .. } => None,
+            | Self::Closed { .. }
+            | Self::Merged { .. } => None,
         }
     }
 
@@ -81,7 +84,8 @@ impl Event {
             | Self::Reopened { .. }
             | Self::StageDecided { .. }
             | Self::Decided { .. }
-            | Self::Closed { .. } => false,
+            | Self::Closed { .. }
+            | Self::Merged { .. } => false,
         }
     }
 
@@ -100,7 +104,8 @@ impl Event {
             | Self::Reopened { .. }
             | Self::StageDecided { .. }
             | Self::Decided { .. }
-            | Self::Closed { .. } => false,
+            | Self::Closed { .. }
+            | Self::Merged { .. } => false,
         }
     }
 
@@ -119,7 +124,8 @@ impl Event {
             | Self::Cut { .. }
             | Self::Failed { .. }
             | Self::Cancelled { .. }
-            | Self::Reconciled { .. } => false,
+            | Self::Reconciled { .. }
+            | Self::Merged { .. } => false,
         }
     }
 
@@ -138,13 +144,15 @@ impl Event {
             | Self::Cut { .. }
             | Self::Failed { .. }
             | Self::Cancelled { .. }
-            | Self::Reconciled { .. } => false,
+            | Self::Reconciled { .. }
+            | Self::Merged { .. } => false,
         }
     }
 
     /// The cost of the request by this event, if it is known.
     pub fn cost(&self) -> Option<PicoUsd> {
         match self {
+            Self::Merged { held, .. } => held.cost(),
             Self::Failed { cost, .. } | Self::Cancelled { answer: None, cost, .. } => *cost,
             Self::Reconciled { cost, .. } => Some(*cost),
             Self::Answered { answer, .. }
@@ -162,8 +170,9 @@ impl Event {
     }
 
     /// The answer in the event, whose text is stored apart.
-    pub const fn answer(&self) -> Option<&Answer> {
+    pub fn answer(&self) -> Option<&Answer> {
         match self {
+            Self::Merged { held, .. } => held.answer(),
             Self::Answered { answer, .. }
             | Self::Cut { answer, .. }
             | Self::Cancelled { answer: Some(answer), .. } => Some(answer),
@@ -182,8 +191,9 @@ impl Event {
     }
 
     /// As [`Event::answer`], to put a stored text back.
-    pub const fn answer_mut(&mut self) -> Option<&mut Answer> {
+    pub fn answer_mut(&mut self) -> Option<&mut Answer> {
         match self {
+            Self::Merged { held, .. } => held.answer_mut(),
             Self::Answered { answer, .. }
             | Self::Cut { answer, .. }
             | Self::Cancelled { answer: Some(answer), .. } => Some(answer),

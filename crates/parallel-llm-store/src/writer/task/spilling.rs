@@ -1,35 +1,39 @@
 //! Spills appends that the database did not accept, and imports them later.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Code, Failure};
+use parallel_llm_engine::{Code, Failure, Recorded, RunId};
 
-use super::WriterTask;
+use super::{Attempted, WriterTask};
 use crate::clock;
+use crate::database::Transaction;
 use crate::error::DatabaseError;
 use crate::row::Purpose;
 use crate::row::event_batch::EventBatch;
+use crate::row::integer;
+use crate::row::new_run::keeps_texts;
 use crate::spill::{self, Spill, Unreadable};
-use crate::writer::append;
 use crate::writer::cached_run::CachedRun;
+use crate::writer::held_leases::Moment;
 use crate::writer::job::{Admission, Done, Work};
 use crate::writer::lease::overtaken;
+use crate::writer::{append, merge};
 
 /// Longest time for a file operation: a folder that does not respond must not block others.
 const FILE_WAIT: Duration = Duration::from_secs(10);
-/// Longest wait for locks to read the epoch of a run.
-const EPOCH_WAIT: Duration = Duration::from_secs(2);
 
 /// The result of importing a file.
 enum ImportResult {
     /// The events are in the database.
     Imported,
-    /// The events do not follow the database's: the run was continued without them, or no longer exists.
+    /// Another process has taken over the run before they could be stored.
+    Overtaken(Lease),
+    /// The database does not have the run.
     SetAside,
     /// The file is damaged.
     Damaged,
@@ -39,28 +43,60 @@ enum ImportResult {
 
 impl WriterTask {
     /// Spills work that the database did not accept; `None` if it cannot be spilled or no folder accepts it.
-    pub(super) fn keep(&mut self, work: &Work, failure: &Failure) -> Option<Admission<Done>> {
+    pub(super) fn keep(&mut self, work: &Work, failure: &Failure) -> Option<Attempted> {
         if matches!(work, Work::ImportSpills) {
-            return Some(Ok(Done::Written));
+            return Some(Attempted::Answered(Ok(Done::Written)));
         }
         let (lease, batch) = work.spillable()?;
         if self.local.opened(lease.run_id).is_some() {
             // The run has never begun.
             return None;
         }
-        // Reading waits for no writer. If it fails too, the epoch is compared when the file is imported.
-        let epoch = self.connection.read(EPOCH_WAIT, |reader| reader.epoch(lease.run_id));
-        if let Ok(Some(epoch)) = epoch
-            && epoch != lease.epoch
-        {
-            return Some(Err(overtaken(lease.run_id)));
-        }
+        self.keep_in_file(lease, batch, failure)?;
+        // A request that another machine could send as well leaves only once the database knows of it.
+        Some(if batch.sends() && self.connection.is_on_server() {
+            Attempted::Kept(lease)
+        } else {
+            Attempted::Answered(Ok(Done::Written))
+        })
+    }
+
+    /// Keeps what a run brought after another process had taken it over. Its requests do not leave: the lease is lost.
+    pub(super) fn keep_overtaken(&mut self, lease: Lease, work: &Work) -> Admission<Done> {
+        self.leases.overtake(lease.run_id, lease.epoch);
+        let failure = overtaken(lease.run_id);
+        let kept = work.spillable().and_then(|(lease, batch)| self.keep_in_file(lease, batch, &failure));
+        kept.map(|()| Done::Written).ok_or(failure)
+    }
+
+    fn keep_in_file(&mut self, lease: Lease, batch: &EventBatch, failure: &Failure) -> Option<()> {
         let notice = self.spill(lease, batch, failure)?;
         self.cached.remove(&lease.run_id);
         self.spills_wait = true;
         self.spilled.insert(lease.run_id);
         self.local.put_notice(lease.run_id, notice);
-        Some(Ok(Done::Written))
+        Some(())
+    }
+
+    /// Imports what it can, and answers for requests that waited for that.
+    pub(super) fn attend_kept(&mut self) {
+        if self.spills_wait {
+            self.import_spills();
+        }
+        self.answer_kept();
+    }
+
+    /// Answers appends that the database has by now, and those whose lease has ended: the caller looks at it once more before
+    /// it sends.
+    pub(super) fn answer_kept(&mut self) {
+        for (lease, job) in std::mem::take(&mut self.kept) {
+            if self.spilled.contains(&lease.run_id) && self.leases.holds(lease) {
+                self.kept.push((lease, job));
+            } else {
+                // The caller may have left.
+                drop(job.reply.send(Ok(Done::Written)));
+            }
+        }
     }
 
     fn spill(&self, lease: Lease, batch: &EventBatch, failure: &Failure) -> Option<Warning> {
@@ -69,7 +105,7 @@ impl WriterTask {
         let spills = self.spills.clone();
         let written = off_thread(move || spills.write(&content))?.ok()?;
         Some(Warning::of(
-            "a part of the run was kept in a file of its own",
+            "the run database does not have a part of this run yet, and takes it in later",
             &spill::notice(&written, failure),
         ))
     }
@@ -84,6 +120,7 @@ impl WriterTask {
             return true;
         }
         let mut left = BTreeSet::new();
+        let mut lost: BTreeMap<(RunId, u64), Vec<PathBuf>> = BTreeMap::new();
         let mut is_refused = false;
         for path in state.waiting {
             let of = spill::run_of(&path);
@@ -93,6 +130,9 @@ impl WriterTask {
             }
             match self.import_file(&path) {
                 Ok(ImportResult::Imported) => drop(std::fs::remove_file(&path)),
+                Ok(ImportResult::Overtaken(lease)) => {
+                    lost.entry((lease.run_id, lease.epoch)).or_default().push(path)
+                }
                 Ok(ImportResult::SetAside) => spill::set_aside(&path, spill::ASIDE),
                 Ok(ImportResult::Damaged) => spill::set_aside(&path, spill::DAMAGED),
                 Ok(ImportResult::Waits) => left.extend(of),
@@ -106,9 +146,75 @@ impl WriterTask {
                 }
             }
         }
+        self.merges_wait = !lost.is_empty();
+        for ((run_id, _), spills) in lost {
+            match self.merge_files(&spills) {
+                Ok(true) => spills.iter().for_each(|path| drop(std::fs::remove_file(path))),
+                Ok(false) => drop(left.insert(run_id)),
+                Err(cause) if cause.is_passing() => {
+                    self.spills_wait = true;
+                    return false;
+                }
+                Err(_) => is_refused |= left.insert(run_id),
+            }
+        }
         self.spilled.retain(|run_id| left.contains(run_id));
         self.spills_wait = is_refused;
         true
+    }
+
+    /// Merges the files of a lost epoch into their run; `false` if another process is still doing it.
+    fn merge_files(&mut self, paths: &[PathBuf]) -> Result<bool, DatabaseError> {
+        let own = paths.to_vec();
+        // A file that is gone was merged by another process, and is known to the run.
+        let read =
+            off_thread(move || own.iter().filter_map(|path| Spill::read(path).ok()).collect::<Vec<_>>());
+        let Some(spills) = read else { return Ok(false) };
+        let Some(last) = spills.last() else { return Ok(true) };
+        let mut transaction = self.begin(Purpose::Write)?;
+        let is_merged = self.merge(&mut transaction, &spills, last)?;
+        self.connection.commit(transaction)?;
+        Ok(is_merged)
+    }
+
+    fn merge(
+        &mut self,
+        transaction: &mut Transaction,
+        spills: &[Spill],
+        last: &Spill,
+    ) -> Result<bool, DatabaseError> {
+        let run_id = last.lease.run_id;
+        self.cached.remove(&run_id);
+        transaction.lock_run(&run_id.to_string())?;
+        let Some(ownership) = transaction.reader().ownership(run_id)? else { return Ok(true) };
+        let mut stamp = self.stamp(transaction.reader().now_ms());
+        // Whoever does the run counts its events.
+        if !ownership.is_over(stamp.now_ms) {
+            return Ok(false);
+        }
+        let Ok(mut cached) = CachedRun::read(&transaction.reader(), run_id)? else { return Ok(false) };
+        let rows = transaction.reader().events(run_id, 0)?;
+        let id = run_id.to_string();
+        let stored: Vec<Recorded> = rows.iter().filter_map(|row| row.recorded(&id).ok()).collect();
+        let is_stored =
+            |seq: u64, body: &str| rows.iter().any(|row| row.seq == integer(seq) && row.body == body);
+        let held = spills.iter().flat_map(|spill| spill.batch.events.iter().zip(&spill.batch.bodies));
+        let held = held.filter(|(recorded, body)| !is_stored(recorded.seq, body));
+        let held: Vec<Recorded> = held.map(|(recorded, _)| recorded.clone()).collect();
+        let mut events = merge::merged(&stored, last.lease.epoch, &held);
+        for (recorded, seq) in events.iter_mut().zip(cached.run.seq + 1..) {
+            recorded.seq = seq;
+        }
+        if !events.is_empty() {
+            let batch = EventBatch::of(events, keeps_texts(&cached.run.plan));
+            // The events happened when they were spilled, and whoever owned the run still does.
+            (stamp.now_ms, stamp.lease_until_ms) = (last.at_ms, ownership.lease_until_ms);
+            // Nobody else writes to it while its row is locked.
+            let _ = append::append(transaction, &mut cached, &batch, None, &stamp)?;
+            transaction.index_again(&id)?;
+            self.index_is_behind = true;
+        }
+        Ok(true)
     }
 
     fn import_file(&mut self, path: &Path) -> Result<ImportResult, DatabaseError> {
@@ -126,22 +232,36 @@ impl WriterTask {
     fn import_spill(&mut self, spill: &Spill) -> Result<ImportResult, DatabaseError> {
         let run_id = spill.lease.run_id;
         self.cached.remove(&run_id);
+        let since = Moment::now();
         let mut transaction = self.begin(Purpose::Write)?;
         // Another process of this machine may be importing the same file.
         transaction.lock_run(&run_id.to_string())?;
         let fate = match CachedRun::read(&transaction.reader(), run_id)? {
             Err(failure) if failure.code == Code::Damaged => ImportResult::Waits,
             Err(_) => ImportResult::SetAside,
-            Ok(cached) if cached.epoch != spill.lease.epoch => ImportResult::SetAside,
+            Ok(cached) if cached.epoch > spill.lease.epoch => {
+                self.leases.overtake(run_id, spill.lease.epoch);
+                ImportResult::Overtaken(spill.lease)
+            }
             Ok(cached) if cached.run.seq >= spill.batch.last_seq() => ImportResult::Imported,
-            Ok(cached) if !spill.batch.follows(cached.run.seq) => ImportResult::SetAside,
+            // A gap, or a history that was put back to an earlier moment.
+            Ok(cached) if cached.epoch < spill.lease.epoch || !spill.batch.follows(cached.run.seq) => {
+                ImportResult::Overtaken(spill.lease)
+            }
             Ok(mut cached) => {
                 let mut stamp = self.stamp(transaction.reader().now_ms());
                 // The events happened when they were spilled.
                 stamp.now_ms = spill.at_ms;
                 self.index_is_behind |= spill.batch.closes();
                 match append::append(&mut transaction, &mut cached, &spill.batch, None, &stamp)? {
-                    Ok(()) => ImportResult::Imported,
+                    Ok(()) => {
+                        self.connection.commit(transaction)?;
+                        // It extended the lease, if the run is of this process.
+                        if self.spilled.contains(&run_id) {
+                            self.leases.extended(run_id, spill.lease.epoch, since);
+                        }
+                        return Ok(ImportResult::Imported);
+                    }
                     Err(_) => ImportResult::SetAside,
                 }
             }
