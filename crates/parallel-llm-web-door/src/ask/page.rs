@@ -379,13 +379,7 @@ impl QuoteView {
             plan.budget
         );
         let is_over = plan.worst_case.check("the run", plan.budget).is_err();
-        Self {
-            attached,
-            summary,
-            is_over,
-            seats: seats.collect(),
-            unlisted: Vec::new(),
-        }
+        Self { attached, summary, is_over, seats: seats.collect(), unlisted: Vec::new() }
     }
 
     /// With a sentence for each name without a price that is in no list: a mistyped name costs nothing, and answers nothing.
