@@ -256,8 +256,7 @@ impl<'a> Scanner<'a> {
     fn after_backslash(&self, at: usize) -> Option<usize> {
         let rest = self.text.as_bytes().get(at + 1)?;
         match rest {
-            b'(' if self.is_in_target(at) => None,
-            b'(' => self.inline(at, self.end(&self.inline_ends, at)?),
+            b'(' => self.inline(at, self.end(&self.inline_ends, at)?).filter(|_| !self.is_in_target(at)),
             b'[' => self.display(at, self.end(&self.display_ends, at)?),
             b'b' if self.text[at..].starts_with(BEGIN) => {
                 let open = self.is_growing.then_some(self.text.len());
