@@ -347,8 +347,7 @@ mod tests {
         check(
             &["a: a/x*0", "b: b/y", "c: a b"],
             &[
-                "0.panel[0]: cannot read the model `a/x*0`: the number after `*` is between 1 and 64; write it as \
-               `vendor/model`, for example `~openai/gpt-sol-latest`",
+                "0.panel[0]: cannot read the model `a/x*0`: the number after `*` is between 1 and 64; write it like `a/x*3`",
             ],
         );
     }

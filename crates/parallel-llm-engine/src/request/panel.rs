@@ -15,6 +15,7 @@ use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::nearest;
+use crate::value::next::Next;
 
 /// The most seats one panel may have.
 pub const SEATS_MAX: usize = 64;
@@ -359,7 +360,11 @@ const STANCE_WRITTEN: &str = "`stance` is `for` or `against`; a persona may have
 fn parse_count(text: &str, count: &str) -> Result<usize, Failure> {
     match count.parse() {
         Ok(count) if (1..=SEATS_MAX).contains(&count) => Ok(count),
-        _ => Err(invalid(text, "the number after `*` is between 1 and 64")),
+        _ => {
+            let name = text.split('*').next().unwrap_or(text);
+            let refused = invalid(text, "the number after `*` is between 1 and 64");
+            Err(refused.with_next(Next::WriteAs(format!("{name}*3").into())))
+        }
     }
 }
 

@@ -11,6 +11,21 @@ pub fn for_terminal(text: &str) -> String {
     seen(text).chars().filter(|character| matches!(character, '\n' | '\t') || !steers(*character)).collect()
 }
 
+/// JSON with the same meaning, in which what steers a terminal or is invisible is written as `\u` and digits.
+pub fn escaped_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        if !character.is_ascii() && (steers(character) || is_invisible(character)) || character == '\u{7f}' {
+            let mut units = [0; 2];
+            let units = character.encode_utf16(&mut units).iter();
+            escaped.extend(units.map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
+}
+
 /// The beginning of the text as one line of at most `chars_max` characters.
 pub fn excerpt(text: &str, chars_max: usize) -> String {
     let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
@@ -39,6 +54,15 @@ mod tests {
         assert_eq!(for_terminal(hostile), "a]52;c;ZXZpbA==bc\n\td2J");
         assert_eq!(excerpt("  one\n two\x1b[2J three ", 11), "one two[2J…");
         assert_eq!(excerpt("short", 11), "short");
+    }
+
+    #[test]
+    fn json_for_a_terminal_keeps_its_meaning() {
+        let text = "größer \u{9b}2J \u{202e}b\u{200b} \u{e0041} \u{7f}";
+        let json = serde_json::to_string(text).unwrap();
+        let escaped = escaped_json(&json);
+        assert_eq!(escaped, r#""größer \u009b2J \u202eb\u200b \udb40\udc41 \u007f""#);
+        assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }
 
     #[test]

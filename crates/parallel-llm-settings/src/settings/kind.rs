@@ -464,7 +464,7 @@ mod tests {
         check(
             Kind::Models,
             "a/b*65",
-            "cannot read the model `a/b*65`: the number after `*` is between 1 and 64 | write it as `vendor/model`, for example `~openai/gpt-sol-latest`",
+            "cannot read the model `a/b*65`: the number after `*` is between 1 and 64 | write it like `a/b*3`",
         );
     }
 

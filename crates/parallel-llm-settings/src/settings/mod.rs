@@ -371,6 +371,11 @@ impl Settings {
         self.state_dir.iter().chain(&self.output_dir).cloned().collect()
     }
 
+    /// The names of all settings, in the order of their table.
+    pub fn setting_names() -> impl Iterator<Item = &'static str> {
+        Setting::names()
+    }
+
     /// All resolved values in the order of the reference.
     pub fn shown(&self) -> &[EffectiveValue] {
         &self.shown

@@ -262,7 +262,7 @@ fn an_error_in_a_file_names_its_place() {
     );
     check_user(
         "panel = ['a/b', 'c/d*0']",
-        "USER:1:17: cannot read the model `c/d*0`: the number after `*` is between 1 and 64 | write it as `vendor/model`, for example `~openai/gpt-sol-latest`",
+        "USER:1:17: cannot read the model `c/d*0`: the number after `*` is between 1 and 64 | write it like `c/d*3`",
     );
     check_user(
         "panel = []",

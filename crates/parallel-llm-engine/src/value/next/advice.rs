@@ -37,6 +37,10 @@ macro_rules! advice {
 
 advice! {
     // Question.
+    ConvertWithIconv, Machine: "convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`";
+    SaveFileFirst, Machine: "save it as a file first, such as with `curl -LO`, and attach that";
+    NameExistingFolder, Anyone: "name a folder that exists";
+    StartLocalServer, Machine: "start that server, such as with `ollama serve`, or correct its base URL";
     ConvertToUtf8, Anyone: "convert the input to UTF-8 and send it again";
     ShortenPrompt, Anyone: "shorten the prompt";
     ShortenOptions, Anyone: "leave one of them out";

@@ -161,7 +161,7 @@ fn every_wrong_value_names_its_place() {
     check(
         "[stages.a]\npanel = \"a/x*0\"\ntemperature = 3\n[stages.b]\npanel = \"b/x\"\n[stages.c]\nfrom = [\"a\", \"q\"]\nstrategy = \"moa@layers=9\"\n",
         &[
-            "it.toml:2:9: cannot read the model `a/x*0`: the number after `*` is between 1 and 64 | write it as `vendor/model`, for example `~openai/gpt-sol-latest`",
+            "it.toml:2:9: cannot read the model `a/x*0`: the number after `*` is between 1 and 64 | write it like `a/x*3`",
             "it.toml:3:15: `temperature` is a number from 0 to 2, not `3` | correct the value, or leave it out to use the default",
             "it.toml:4:9: the stage `b` is read by no other, and neither is `c`: a flow ends in one stage | name it in the `from` of another stage, or take it out",
             "it.toml:7:14: there is no stage `q` | choose one of: a, b, c",
