@@ -127,7 +127,10 @@ impl Spills {
     pub(crate) fn state(&self) -> SpillState {
         let mut state = SpillState::default();
         let files = self.folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
-        for path in files.filter_map(|entry| Some(entry.ok()?.path())) {
+        // Of a pipe of such a name nothing could be read without end.
+        let files = files.filter_map(Result::ok);
+        let files = files.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        for path in files.map(|entry| entry.path()) {
             match path.extension().and_then(|ending| ending.to_str()) {
                 Some(WAITING) => state.waiting.push(path),
                 Some(ASIDE) => state.aside.push(path),

@@ -141,6 +141,24 @@ async fn a_run_is_found_by_the_beginning_of_its_id() {
 }
 
 #[tokio::test]
+async fn a_run_made_while_the_clock_was_ahead_is_the_newest_only_until_the_next() {
+    let fixture = Fixture::new().await;
+    let newest = async |name: &str| match fixture.store.named(RunScope::All, name).await.unwrap() {
+        NamedRuns::One(id) => id,
+        NamedRuns::Several(runs) => panic!("{name} is one run, not {}", runs.len()),
+    };
+    let ahead = 900_000_000_000;
+    for number in [1, ahead, 2] {
+        write(&fixture.store, plan(number, StoreMode::Full), recorded(1, vec![started()])).await;
+        assert_eq!(newest("@").await, run_id(number));
+        // Times in the store are of milliseconds.
+        tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+    }
+    assert_eq!(newest("@~1").await, run_id(ahead));
+    assert_eq!(newest("@~2").await, run_id(1));
+}
+
+#[tokio::test]
 async fn a_checkpoint_is_replaced_and_ends_with_its_request() {
     let fixture = Fixture::new().await;
     let events = vec![

@@ -18,6 +18,20 @@ use crate::row::{count, integer};
 /// Sorts after every run id, which consists of digits and upper-case letters.
 pub(super) const AFTER_ALL: &str = "~";
 
+/// The most runs that are taken for made while a clock was ahead.
+const AHEAD_MAX: i64 = 1_000;
+
+/// The run that is so many runs older than the newest, among so many of the greatest ids.
+macro_rules! newest {
+    ($whose:literal) => {
+        concat!(
+            "SELECT run_id FROM (SELECT run_id, created_at_ms FROM runs WHERE ",
+            $whose,
+            " ORDER BY run_id DESC LIMIT $3) AS latest ORDER BY created_at_ms DESC, run_id DESC LIMIT 1 OFFSET $2"
+        )
+    };
+}
+
 /// A page of the list. Each variant uses its own index.
 macro_rules! page {
     ($status:literal, $whose:literal) => {
@@ -62,11 +76,14 @@ impl Reader<'_> {
         back: u32,
         asked_by: Option<&str>,
     ) -> Result<Option<RunId>, DatabaseError> {
+        // By the clock of the server: that of the machine where a run was made may have been ahead. No index has that
+        // order, so it is that of so many of the greatest ids.
         let sql = match asked_by {
-            None => "SELECT run_id FROM runs WHERE $1::TEXT IS NULL ORDER BY run_id DESC LIMIT 1 OFFSET $2",
-            Some(_) => "SELECT run_id FROM runs WHERE asked_by = $1 ORDER BY run_id DESC LIMIT 1 OFFSET $2",
+            None => newest!("$1::TEXT IS NULL"),
+            Some(_) => newest!("asked_by = $1"),
         };
-        self.session.first(sql, &[&asked_by, &i64::from(back)], |row| run_id(row, 0))
+        let (back, looked_at) = (i64::from(back), i64::from(back) + AHEAD_MAX);
+        self.session.first(sql, &[&asked_by, &back, &looked_at], |row| run_id(row, 0))
     }
 
     /// The newest runs whose id begins with this prefix, at most `limit`.

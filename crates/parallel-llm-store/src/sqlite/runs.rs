@@ -50,10 +50,11 @@ macro_rules! beginning {
     };
 }
 
-/// The run that is so many runs older than the newest.
+/// The run that is so many runs older than the newest. The newest is the one that was written last: the id of a run made
+/// while the clock was ahead would stay the greatest until then.
 macro_rules! before_newest {
     ($whose:literal) => {
-        concat!("SELECT run_id FROM runs WHERE ", $whose, " ORDER BY run_id DESC LIMIT 1 OFFSET ?2")
+        concat!("SELECT run_id FROM runs WHERE ", $whose, " ORDER BY rowid DESC LIMIT 1 OFFSET ?2")
     };
 }
 
