@@ -225,7 +225,7 @@ impl Import {
                 let message = format!("a key of `{OPENROUTER}` was kept in the meantime");
                 return Err(Failure::new(Code::OutputUnwritable, message).with_next(Advice::RunAgain));
             }
-            Some(secret) => Some(keys::set(settings, OPENROUTER, secret.expose_secret()).await?),
+            Some(secret) => Some(keys::set(settings, OPENROUTER, secret.expose_secret(), true).await?),
             None => None,
         };
         if !self.is_changed() {

@@ -20,6 +20,9 @@ pub enum KeysCommand {
     Set {
         /// The provider, such as openrouter or mistral
         provider: String,
+        /// Store it even if it does not look like a key of this provider
+        #[arg(long)]
+        force: bool,
     },
     /// List the origin of each provider's key, and the tokens; never a key or a token itself
     List {
@@ -51,7 +54,7 @@ impl KeysCommand {
 /// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, command: KeysCommand) -> Result<u8, Failure> {
     match command {
-        KeysCommand::Set { provider } => set(context, &provider).await,
+        KeysCommand::Set { provider, force } => set(context, &provider, force).await,
         KeysCommand::List { json } => list(context, json).await,
         KeysCommand::Remove { provider } => {
             let path = keys::remove(&context.service.settings, &provider).await?;
@@ -63,12 +66,12 @@ pub(super) async fn run(context: &CommandContext<'_>, command: KeysCommand) -> R
     }
 }
 
-async fn set(context: &CommandContext<'_>, provider: &str) -> Result<u8, Failure> {
+async fn set(context: &CommandContext<'_>, provider: &str, force: bool) -> Result<u8, Failure> {
     let settings = &context.service.settings;
     // An unknown name fails before anything is typed.
     settings.provider(provider)?;
     let Some(text) = read(context, provider)? else { return Ok(exit::INTERRUPTED) };
-    let kept = keys::set(settings, provider, &text).await?;
+    let kept = keys::set(settings, provider, &text, force).await?;
     render_kept(context, provider, &kept);
     Ok(exit::ANSWER)
 }

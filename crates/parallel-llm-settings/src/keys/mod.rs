@@ -4,6 +4,7 @@
 //! the sources. Invariants: no part of a key is ever shown. The file is private, and written whole or not at all.
 
 mod command;
+mod doubt;
 mod lock;
 
 use std::io::Write;
@@ -75,8 +76,9 @@ pub enum KeySource {
     None,
 }
 
-/// Stores a provider's key, replacing an earlier one.
-pub async fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey, Failure> {
+/// Stores a provider's key, replacing an earlier one. What is hardly a key of this provider is refused, unless the user
+/// `insists`.
+pub async fn set(settings: &Settings, name: &str, text: &str, insists: bool) -> Result<KeptKey, Failure> {
     let provider = settings.provider(name)?;
     if text.len() > KEY_BYTES_MAX {
         let failure = Failure::new(Code::Usage, format!("the key is longer than {KEY_BYTES_MAX} bytes"));
@@ -89,6 +91,9 @@ pub async fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey,
     if let Some(why) = not_a_key(text.trim()) {
         let failure = Failure::new(Code::Usage, format!("what was given is no key: {why}"));
         return Err(failure.with_next(Advice::CopyKeyAlone));
+    }
+    if let Some(failure) = doubt::refusal(name, text.trim()).filter(|_| !insists) {
+        return Err(failure);
     }
     let path = keys_file(settings)?;
     let _lock = lock(path).await?;
