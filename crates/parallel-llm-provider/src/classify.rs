@@ -204,9 +204,12 @@ fn failure(answer: &ErrorAnswer<'_>) -> Failure {
     if failure.retryable && failure.retry_after_ms.is_none() {
         let wait = retry_after::wait(answer.headers, Some(error.value()), answer.origin.now);
         failure = failure.with_retry_after(wait);
-        if let (Code::RateLimited, Some(wait)) = (code, wait) {
-            let until = httpdate::fmt_http_date(answer.origin.now + wait);
-            failure = failure.with_next([Next::WaitUntil(until.into()), Next::Do(Advice::AskAnotherModel)]);
+        if code == Code::RateLimited {
+            let wait = match wait {
+                Some(wait) => Next::WaitUntil(httpdate::fmt_http_date(answer.origin.now + wait).into()),
+                None => Next::Do(Advice::TryInAMinute),
+            };
+            failure = failure.with_next([wait, Next::Do(Advice::AskAnotherModel)]);
         }
     }
     failure

@@ -163,6 +163,11 @@ impl Endpoint {
         is_loopback(&self.base)
     }
 
+    /// Whether this is a model server that runs on this machine as a rule, such as Ollama.
+    pub(crate) fn is_local_server(&self) -> bool {
+        self.is_loopback() && Known::by_id(&self.id.0).is_some_and(Known::is_local)
+    }
+
     /// Whether the user chose this address, and not a vendor known by name: a server on this machine, or a host that
     /// belongs to no vendor of [`Known::ALL`]. A known vendor's other hosts, such as those of a region, are the vendor's,
     /// even if the user wrote them.

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::io;
 
-use parallel_llm_engine::value::next::{Advice, Next};
+use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 
 use crate::endpoint::Endpoint;
@@ -35,11 +35,23 @@ fn kind(endpoint: &Endpoint, connect_timeout_ms: u64, error: &reqwest::Error) ->
     if is_malformed(error) {
         return Failure::new(Code::Protocol, format!("the reply of {id} at {host} cannot be read: {cause}"));
     }
+    if endpoint.is_local_server() && is_refused(error) {
+        // Nobody starts it between two tries.
+        return Failure::new(Code::Connection, format!("{id} is not running at {host}: {cause}"))
+            .never_sent()
+            .with_retryable(false)
+            .with_next([Next::Do(Advice::StartLocalServer), Next::Use(Operation::Doctor)]);
+    }
     if error.is_connect() {
         return Failure::new(Code::Connection, format!("{id} at {host} cannot be reached: {cause}"))
             .never_sent();
     }
     Failure::new(Code::Connection, format!("{id} at {host} broke the connection: {cause}"))
+}
+
+fn is_refused(error: &reqwest::Error) -> bool {
+    let is_refused = |cause: &io::Error| cause.kind() == io::ErrorKind::ConnectionRefused;
+    causes(error).any(|cause| cause.downcast_ref().is_some_and(is_refused))
 }
 
 fn is_certificate(error: &reqwest::Error) -> bool {
