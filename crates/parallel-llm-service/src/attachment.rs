@@ -28,7 +28,7 @@ use parallel_llm_engine::text::safe;
 use parallel_llm_settings::pinned_folder::open_file;
 
 use self::ignored::GivenRules;
-use self::kind::{EMPTY, HEAD_BYTES, Kind};
+use self::kind::{EMPTY, HEAD_BYTES, Kind, OTHER_TEXT};
 use self::search::{FoundFiles, Pattern, Search};
 
 pub use self::kind::is_taken;
@@ -58,6 +58,8 @@ pub struct Attachments {
     /// How many files were passed on as parts of a conversation.
     passed_on: usize,
     tally: AttachmentTally,
+    /// The name and the size in bytes of each file, in order.
+    listed: Vec<(String, u64)>,
     bytes_max: u64,
     /// Whether a person insists on sending files that seem to hold secrets.
     with_secrets: bool,
@@ -69,7 +71,8 @@ impl Attachments {
     /// No attachments, and at most `bytes_max` in all.
     pub fn new(bytes_max: u64) -> Self {
         let (files, texts, tally) = (Vec::new(), Vec::new(), AttachmentTally::default());
-        Self { files, texts, passed_on: 0, tally, bytes_max, with_secrets: false, roots: None }
+        let listed = Vec::new();
+        Self { files, texts, passed_on: 0, tally, listed, bytes_max, with_secrets: false, roots: None }
     }
 
     /// The same, but files that seem to hold secrets are accepted.
@@ -91,6 +94,11 @@ impl Attachments {
         self.tally
     }
 
+    /// The name and the size in bytes of each file, in order.
+    pub fn listed(&self) -> &[(String, u64)] {
+        &self.listed
+    }
+
     /// Fails for a local file that seems to hold secrets; `shown` names it in the message.
     pub fn check_file(&self, shown: &str, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         match secret::by_name(path, bytes).or_else(|| secret::by_content(path, bytes)) {
@@ -106,6 +114,10 @@ impl Attachments {
 
     /// Attaches what a person names: a file, a folder with all its files, or the files of a pattern.
     pub fn attach(&mut self, path: &Path) -> Result<(), Failure> {
+        if is_address(path) {
+            let message = format!("`{}` is an address, and nothing is fetched", path.display());
+            return Err(invalid(message).with_next(Advice::SaveFileFirst));
+        }
         let (metadata, named) = (path.metadata(), path.to_string_lossy());
         let (folder, pattern, shown) = match metadata {
             Ok(metadata) if metadata.is_dir() => (path.to_owned(), None, format!("the folder `{named}`")),
@@ -115,7 +127,11 @@ impl Attachments {
                 None => return self.read(path),
             },
         };
-        let search = Search::of_person(folder, pattern).map_err(|error| unreadable(&shown, &error))?;
+        let absent = format!("there is no folder `{}` for {shown}", folder.display());
+        let search = Search::of_person(folder, pattern).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => invalid(absent).with_next(Advice::NameExistingFolder),
+            _ => unreadable(&shown, &error),
+        })?;
         self.attach_found(&search, &shown)
     }
 
@@ -261,6 +277,7 @@ impl Attachments {
             Kind::Text => {
                 let text = fenced(&kept_path(name), &String::from_utf8_lossy(bytes));
                 self.tally.add(bytes.len() as u64, text.len() as u64);
+                self.listed.push((name.to_owned(), bytes.len() as u64));
                 self.texts.push(text);
                 Ok(())
             }
@@ -333,6 +350,7 @@ impl Attachments {
         let file =
             Attachment { name, media_type: media_type.to_owned(), base64: base64.into(), detail: None };
         self.tally.add(file.bytes(), file.weight_bytes());
+        self.listed.push((file.name.clone(), file.bytes()));
         self.files.push(file);
         Ok(())
     }
@@ -419,7 +437,17 @@ fn too_many(what: &str, most: usize) -> Failure {
 }
 
 fn refused(shown: &str, words: &str) -> Failure {
-    invalid(format!("{shown} seems to be {words}, which is not taken"))
+    let failure = invalid(format!("{shown} seems to be {words}, which is not taken"));
+    if words == OTHER_TEXT {
+        return failure.with_next([Next::Do(Advice::ConvertWithIconv), Next::Do(Advice::ConvertToUtf8)]);
+    }
+    failure
+}
+
+/// Whether a person has named something on the web.
+pub fn is_address(path: &Path) -> bool {
+    let named = path.to_string_lossy();
+    named.starts_with("https://") || named.starts_with("http://")
 }
 
 fn invalid(message: impl AsRef<str>) -> Failure {

@@ -25,6 +25,10 @@ pub(super) enum Kind {
 
 /// A file without bytes.
 pub(super) const EMPTY: Kind = Kind::Refused("an empty file");
+/// Text that is not in UTF-8.
+pub(super) const OTHER_TEXT: &str = "text in another encoding than UTF-8, perhaps Latin-1";
+/// The first bytes of a text that tell its encoding.
+const SAMPLE_BYTES: usize = 64 << 10;
 /// No further bytes.
 const NOTHING: (usize, &[u8]) = (0, b"");
 
@@ -67,10 +71,12 @@ impl Kind {
             bytes.starts_with(signature.first) && bytes.get(at..).is_some_and(|rest| rest.starts_with(then))
         };
         match (SIGNATURES.iter().find(fits).map(|signature| signature.is), std::str::from_utf8(bytes)) {
-            (Some(taken @ Self::Taken { .. }), _) => taken,
+            (Some(taken @ Self::Taken { .. }), _) => damage(taken, bytes).map_or(taken, Self::Refused),
             (_, Ok("")) => EMPTY,
             (_, Ok(_)) => Self::Text,
-            (signature, Err(_)) => signature.unwrap_or(Self::Refused("binary data of an unknown kind")),
+            (Some(signature), Err(_)) => signature,
+            (None, Err(_)) if is_other_text(bytes) => Self::Refused(OTHER_TEXT),
+            (None, Err(_)) => Self::Refused("binary data of an unknown kind"),
         }
     }
 
@@ -86,6 +92,38 @@ impl Kind {
             EMPTY if !head.is_empty() => Self::Refused("binary data"),
             kind => kind,
         }
+    }
+}
+
+/// Whether bytes that are not UTF-8 are a text all the same: it has no control characters, and hardly begins with one of
+/// the letters that Latin-1 does not have.
+fn is_other_text(bytes: &[u8]) -> bool {
+    let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
+    let is_control = |byte: &&u8| matches!(**byte, 0..=8 | 14..=26 | 28..=31 | 127);
+    let begins = sample.first().is_some_and(|byte| !matches!(byte, 0x80..=0x9f));
+    begins && sample.iter().find(is_control).is_none()
+}
+
+/// What a picture is instead, if the bytes behind its signature cannot follow it. As far as there are any: how it ends is
+/// left to its model.
+fn damage(kind: Kind, bytes: &[u8]) -> Option<&'static str> {
+    match kind {
+        // The first chunk of a PNG is its header, of 13 bytes.
+        PNG if bytes.len() >= 16 && bytes[8..16] != *b"\0\0\0\rIHDR" => {
+            Some("a damaged PNG picture: its header is missing")
+        }
+        // Behind the signatures stand a width and a height.
+        GIF if bytes.len() >= 10 && (bytes[6..8] == [0, 0] || bytes[8..10] == [0, 0]) => {
+            Some("a damaged GIF picture: it has no width or no height")
+        }
+        WEBP if bytes.len() >= 15 && bytes[12..15] != *b"VP8" => {
+            Some("a damaged WebP picture: its header is missing")
+        }
+        // Behind the start of a JPEG stands a marker.
+        JPEG if bytes.get(3).is_some_and(|marker| *marker < 0xc0) => {
+            Some("a damaged JPEG picture: its header is missing")
+        }
+        _ => None,
     }
 }
 
@@ -109,6 +147,10 @@ mod tests {
             (b"\x89PNG", Kind::Refused("binary data of an unknown kind")),
             (b"RIFF\x24\0\0\0WAVE\xff", Kind::Refused("a sound or a film")),
             (b"\0\0\0\x1cftypheic\xff", Kind::Refused("a HEIC or AVIF picture, or a film")),
+            (b"caf\xe9 au lait", Kind::Refused(OTHER_TEXT)),
+            (b"\xe9\0\0\x01", Kind::Refused("binary data of an unknown kind")),
+            (b"\x89PNG\r\n\x1a\n123456789", Kind::Refused("a damaged PNG picture: its header is missing")),
+            (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0", PNG),
             (b"BMW drivers", Kind::Text),
             (b"<svg xmlns=", Kind::Text),
         ] {

@@ -115,7 +115,12 @@ impl Submission<'_> {
             self.store.delete_batch(self.id).await?;
             let why = bad.first().map(|(line, failure)| format!(": line {line}: {}", failure.message));
             let message = format!("no line of the file can be used{}", why.unwrap_or_default());
-            return Err(Failure::new(Code::Usage, message));
+            let steps = bad.first().map(|(_, failure)| failure.next_steps().to_vec());
+            let failure = Failure::new(Code::Usage, message);
+            return Err(match steps {
+                Some(steps) => failure.with_next(steps),
+                None => failure,
+            });
         }
         let batch = self.batches.change(self.id, BatchChange::Begin).await?;
         let Summary { likely, worst_case, .. } = self.summary;
