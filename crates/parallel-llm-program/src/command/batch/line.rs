@@ -120,7 +120,8 @@ async fn parse(
     defaults: &LineDefaults,
 ) -> (Option<String>, Result<Question, Failure>) {
     if !text.trim_start().starts_with('{') {
-        return (None, Err(usage("it is not a JSON object")));
+        let example = Next::Example("{\"prompt\": \"Why?\"}, one question a line".into());
+        return (None, Err(usage("it is not a JSON object").with_next(example)));
     }
     // A line that cannot be parsed is refused as one of ours.
     let form: Option<Form> = serde_json::from_str(text).ok();

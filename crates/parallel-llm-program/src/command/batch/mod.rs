@@ -224,10 +224,10 @@ async fn list(context: &CommandContext<'_>, json: bool) -> Result<u8, Failure> {
         let age_ms = now_ms.saturating_sub(u64::try_from(batch.created_at_ms).unwrap_or_default());
         vec![
             batch.id.to_string(),
-            state(batch).to_owned(),
+            state_now(batch).to_owned(),
             batch.answered.to_string(),
-            batch.jobs.to_string(),
-            (batch.failed + batch.bad).to_string(),
+            questions(batch).to_string(),
+            batch.failed.to_string(),
             batch.spent.to_string(),
             age(age_ms),
             batch.name.clone(),
@@ -256,8 +256,8 @@ async fn status(context: &CommandContext<'_>, batch: &Batch, json: bool) -> Resu
 
 /// A batch in lines for people.
 fn lines_of(batch: &Batch) -> Vec<String> {
-    let mut lines = vec![format!("batch {} ({}): {}", batch.id, batch.name, state(batch))];
-    let mut counts = vec![format!("{} of {} answered", batch.answered, batch.jobs)];
+    let mut lines = vec![format!("batch {} ({}): {}", batch.id, batch.name, state_now(batch))];
+    let mut counts = vec![format!("{} of {} answered", batch.answered, questions(batch))];
     for (count, what) in [
         (batch.partial, "with a seat missing"),
         (batch.failed, "failed"),
@@ -288,8 +288,17 @@ fn lines_of(batch: &Batch) -> Vec<String> {
 
 /// Says so if a batch waits and nobody works on it.
 fn idle_line(batch: &Batch) -> Option<String> {
-    let is_idle = batch.state == BatchState::Running && batch.running == 0 && batch.waiting() > 0;
-    is_idle.then(|| format!("nobody works on it: `worker` or `batch resume {}` does", batch.id))
+    is_idle(batch).then(|| format!("nobody works on it: `worker` or `batch resume {}` does", batch.id))
+}
+
+/// Whether a batch waits and nobody works on it.
+fn is_idle(batch: &Batch) -> bool {
+    batch.state == BatchState::Running && batch.running == 0 && batch.waiting() > 0
+}
+
+/// The lines that can be asked. Everything that is counted is counted of these.
+const fn questions(batch: &Batch) -> u64 {
+    batch.jobs.saturating_sub(batch.bad)
 }
 
 /// Names jobs without an answer, as warnings, and how many there are in all.
@@ -358,4 +367,9 @@ fn error(failure: &Failure) -> ErrorReport {
 /// The state of a batch for people: a batch all of whose jobs have ended is finished, whatever it was before.
 fn state(batch: &Batch) -> &'static str {
     if batch.is_finished() { "finished" } else { batch.state.word() }
+}
+
+/// The same, but one that nobody works on waits.
+fn state_now(batch: &Batch) -> &'static str {
+    if is_idle(batch) { "waiting" } else { state(batch) }
 }

@@ -7,7 +7,7 @@ use parallel_llm_service::Batch;
 use parallel_llm_service::report::age::age;
 use tokio::time::Instant;
 
-use super::state;
+use super::{questions, state};
 use crate::terminal::console::Console;
 
 /// The time over which the rate is measured: long enough for slow panels, short enough to see an outage.
@@ -57,6 +57,13 @@ impl<'c> BatchProgress<'c> {
         }
     }
 
+    /// Takes the bar away, so that a message has a line of its own; the next look draws it again.
+    pub(super) fn clear(console: &Console) {
+        if console.is_live() {
+            console.write(&format!("\r{CLEAR}"));
+        }
+    }
+
     /// Jobs that ended in a second, over the window.
     fn rate(&self) -> Option<f64> {
         let ((first_at, first), (last_at, last)) = (*self.ended.front()?, *self.ended.back()?);
@@ -67,14 +74,14 @@ impl<'c> BatchProgress<'c> {
 
 impl Drop for BatchProgress<'_> {
     fn drop(&mut self) {
-        if self.console.is_live() && self.printed.is_some() {
-            self.console.write(&format!("\r{CLEAR}"));
+        if self.printed.is_some() {
+            Self::clear(self.console);
         }
     }
 }
 
 fn line(batch: &Batch, rate: Option<f64>) -> String {
-    let total = batch.jobs - batch.bad;
+    let total = questions(batch);
     let ended = batch.answered + batch.failed;
     let filled = (BAR as u64 * ended).checked_div(total).unwrap_or_default() as usize;
     let bar = format!("{}{}", "#".repeat(filled), ".".repeat(BAR - filled));

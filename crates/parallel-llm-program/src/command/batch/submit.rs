@@ -1,6 +1,6 @@
 //! `batch submit`: reads a file into the database, then works on it.
 
-use std::fs::File;
+use std::fs::{File, FileType};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::line::{self, LineDefaults};
 use super::lines::FileLines;
 use super::work::{self, Working};
 use super::{SCHEMA, described, usd};
-use crate::command::CommandContext;
+use crate::command::{CommandContext, piped};
 use crate::exit;
 use crate::terminal::console::Tone;
 
@@ -68,7 +68,10 @@ pub struct Submit {
 
 /// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, submit: Submit) -> Result<u8, Failure> {
-    let (source, name) = open(&submit.file)?;
+    let (file, shown) = (submit.file.clone(), format!("`{}`", submit.file.display()));
+    // Opening a pipe waits for its writer.
+    let opening = tokio::task::spawn_blocking(move || open(&file));
+    let (source, name) = piped::announced(&context.console, &shown, opening).await?;
     let defaults = LineDefaults {
         models: submit.models,
         preset: submit.preset,
@@ -122,11 +125,32 @@ fn open(path: &Path) -> Result<(Box<dyn Read + Send>, String), Failure> {
             .with_next([Next::See("batch submit --help".into())])
     };
     let file = File::open(path).map_err(unreadable)?;
-    if file.metadata().map_err(unreadable)?.is_dir() {
-        return Err(Failure::new(Code::Usage, format!("`{shown}` is a folder; a batch is a file of lines")));
+    let kind = file.metadata().map_err(unreadable)?.file_type();
+    let refused = |what: &str| {
+        let message = format!("`{shown}` is {what}; a batch is a file of lines");
+        Failure::new(Code::Usage, message).with_next([Next::Type("batch submit questions.jsonl".into())])
+    };
+    if kind.is_dir() {
+        return Err(refused("a folder"));
+    }
+    if is_device(kind) {
+        // It may never end.
+        return Err(refused("a device"));
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok((Box::new(file), safe::excerpt(&name, NAME_CHARS_MAX)))
+}
+
+#[cfg(unix)]
+fn is_device(kind: FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_char_device() || kind.is_block_device()
+}
+
+/// On other systems no file is one.
+#[cfg(not(unix))]
+const fn is_device(_: FileType) -> bool {
+    false
 }
 
 /// Reads all lines into the batch.
@@ -143,8 +167,7 @@ async fn add_all(
             let chunk = lines.next_chunk();
             (lines, chunk)
         });
-        let (rest, chunk) =
-            reading.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        let (rest, chunk) = piped::announced(&context.console, "the file", reading).await;
         lines = rest;
         let chunk = chunk?;
         if chunk.is_empty() {

@@ -118,13 +118,26 @@ async fn work(
         }
     };
     stop.cancel();
+    BatchProgress::clear(&context.console);
     context.console.say("ending the questions in progress; Ctrl-C again leaves them for the next worker");
-    tokio::select! {
-        biased;
-        _ = signals.next() => {}
-        worked = &mut working => worked?,
-        () = sleep(Duration::from_millis(context.service.settings.drain_ms)) => {}
+    let mut drained = std::pin::pin!(sleep(Duration::from_millis(context.service.settings.drain_ms)));
+    loop {
+        tokio::select! {
+            biased;
+            _ = signals.next() => break,
+            worked = &mut working => {
+                worked?;
+                break;
+            }
+            () = &mut drained => break,
+            shown = &mut showing, if !is_shown => {
+                shown?;
+                is_shown = true;
+            }
+        }
     }
+    // What is said next has a line of its own, too.
+    BatchProgress::clear(&context.console);
     Ok(Some(signal))
 }
 
