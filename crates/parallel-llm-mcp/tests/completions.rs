@@ -65,6 +65,59 @@ fn bash_completes_commands_and_flags() {
     assert_eq!(completed("parallel-llm-mcp m", 1), "models", "`man` is hidden");
 }
 
+/// The most bytes of a script: a shell reads it at each start.
+const SCRIPT_BYTES_MAX: usize = 16 * 1024;
+
+#[test]
+fn bash_completes_values_of_this_machine() {
+    let sandbox = sandbox();
+    sandbox.write(
+        ".config/parallel-llm-mcp/config.toml",
+        "[presets.mine]\npanel = ['a/b', 'c/$(touch hacked)']\n",
+    );
+    let run = sandbox.call(["ask", "--json", "-m", "x-ai/grok-4.7", "Why?"]).run().json();
+    let run = run["run_id"].as_str().expect("a run has an id").to_owned();
+    let script = sandbox.call(["completions", "bash"]).run().text().to_owned();
+    assert!(script.len() <= SCRIPT_BYTES_MAX, "{} bytes", script.len());
+    let script = sandbox.write("script", &script);
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let folder = program.parent().expect("a program is in a folder").display();
+    let completed = |words: &str| {
+        let index = words.split(' ').count() - 1;
+        let line = format!(
+            "source {}; COMP_WORDS=({words}); COMP_CWORD={index}; _parallel__llm__mcp; echo \"${{COMPREPLY[@]}}\"",
+            script.display()
+        );
+        let call = Command::new("bash")
+            .args(["-c", &line])
+            .env_clear()
+            .env("PATH", format!("{folder}:/usr/bin:/bin"))
+            .env("HOME", sandbox.home())
+            .current_dir(sandbox.home())
+            .output();
+        String::from_utf8_lossy(&call.expect("bash runs").stdout).trim().to_owned()
+    };
+    assert_eq!(completed("parallel-llm-mcp ask --preset m"), "max mine");
+    assert_eq!(completed("parallel-llm-mcp ask -m openai/gpt-sol"), "openai/gpt-sol-latest");
+    assert_eq!(completed("parallel-llm-mcp ask --strategy vo"), "vote");
+    assert_eq!(completed("parallel-llm-mcp ask --progress ra"), "rawjson");
+    assert_eq!(completed("parallel-llm-mcp strategies casc"), "cascade");
+    assert_eq!(completed(&format!("parallel-llm-mcp runs show {}", &run[..10])), run);
+    assert_eq!(completed("parallel-llm-mcp keys set mist"), "mistral");
+    assert_eq!(completed("parallel-llm-mcp explain rate"), "rate_limited");
+    assert_eq!(completed("parallel-llm-mcp completions f"), "fish");
+    assert_eq!(completed("parallel-llm-mcp ask --budget x"), "", "its value is a number");
+    assert!(!sandbox.home().join("hacked").exists(), "no name is run");
+    let words = |words: &[&str]| {
+        let call = sandbox.call(["complete", "words", "--", "parallel-llm-mcp"]).args(words);
+        call.run().text().trim().replace('\n', " ")
+    };
+    assert_eq!(words(&["runs", "sy"]), "synthesize");
+    assert_eq!(words(&["ask", "--preset", "q"]), "quick");
+    assert_eq!(words(&["ask", "--syn"]), "--synthesizer");
+    assert_eq!(words(&["runs", "show", &run[..10]]), run);
+}
+
 #[test]
 fn settings_that_do_not_load_are_in_nobodys_way() {
     let sandbox = sandbox();

@@ -1,15 +1,21 @@
-//! `completions` and `man`: scripts that complete commands and flags in a shell, and manual pages.
+//! `completions`, `complete` and `man`: scripts that complete commands, flags and their values in a shell, and manual pages.
+//!
+//! A script is small: values that only this machine has (presets, models, runs) come from `complete`, which it calls.
 
+mod candidates;
+mod script;
+
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap_complete::Shell;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
-use super::help;
+use super::{CommandContext, help};
 use crate::called;
 use crate::exit;
 use crate::terminal::console::Console;
+use candidates::Kind;
 
 /// Print the completion script of a shell
 ///
@@ -25,6 +31,32 @@ pub struct Completions {
     pub shell: Shell,
 }
 
+/// A shell with completion.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Shell {
+    /// Bash.
+    Bash,
+    /// Elvish.
+    Elvish,
+    /// Fish.
+    Fish,
+    /// PowerShell.
+    #[value(name = "powershell")]
+    PowerShell,
+    /// Zsh.
+    Zsh,
+}
+
+/// List what can be typed, for the scripts of shells
+#[derive(Debug, clap::Args)]
+pub struct Complete {
+    /// A kind of value, such as `presets`, or `words` for whatever fits the words that follow
+    kind: String,
+    /// The words typed so far, the program first; the last is the one to complete
+    #[arg(last = true)]
+    words: Vec<OsString>,
+}
+
 /// Write the manual pages of all commands
 #[derive(Debug, clap::Args)]
 pub struct Man {
@@ -34,14 +66,20 @@ pub struct Man {
 
 /// Prints the script.
 pub(super) fn run(console: &Console, completions: &Completions) -> u8 {
-    let name = called::name();
-    let mut script = Vec::new();
-    clap_complete::generate(completions.shell, &mut help::completed(), name, &mut script);
-    let script = String::from_utf8_lossy(&script);
-    // For bash, clap_complete 4.6 writes a hyphen of the name in two ways, and then completes nothing below a command.
-    let (written, called) = (name.replace('-', "__subcmd__"), name.replace('-', "__"));
-    console.data(&script.replace(&written, &called));
+    console.data(&script::of(completions.shell, called::name(), &help::completed()));
     exit::ANSWER
+}
+
+/// Prints the candidates, each on a line.
+pub(super) async fn complete(context: &CommandContext<'_>, complete: &Complete) -> Result<u8, Failure> {
+    let found = match Kind::by_word(&complete.kind) {
+        Some(kind) => candidates::values(context, &kind).await?,
+        None => candidates::of_words(context, &help::completed(), &complete.words).await?,
+    };
+    if !found.is_empty() {
+        context.console.data(&found.join("\n"));
+    }
+    Ok(exit::ANSWER)
 }
 
 /// Writes the pages.
