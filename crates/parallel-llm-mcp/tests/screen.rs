@@ -32,6 +32,19 @@ fn ask(sandbox: &Sandbox) -> Call<'_> {
         .arg("How do I shard a counter in Postgres so that writes do not wait for each other?")
 }
 
+/// Presses a key that asks once more, and presses it again.
+fn press_twice(terminal: &mut Terminal<'_>, key: &str) {
+    terminal.press(key);
+    terminal.until("it asks once more", |text| text.contains(" once more: "));
+    terminal.press(key);
+}
+
+/// Stops the run.
+fn leave(mut terminal: Terminal<'_>) {
+    press_twice(&mut terminal, "q");
+    assert_eq!(terminal.wait(), 130);
+}
+
 #[test]
 fn the_live_view_shows_progress_and_answers() {
     let sandbox = sandbox();
@@ -92,7 +105,7 @@ fn the_live_view_shows_progress_and_answers() {
 fn resizing_leaves_nothing_stale_on_the_screen() {
     let sandbox = sandbox();
     let mut terminal = ask(&sandbox).on_screen(120, 30);
-    terminal.until("it is drawn", |text| text.contains("1-3 read an answer"));
+    terminal.until("it is drawn", |text| text.contains("1-3 read"));
     for (columns, rows) in [(60, 20), (100, 12), (40, 10), (200, 60)] {
         terminal.resize(columns, rows);
         let width = usize::from(columns) - 1;
@@ -140,8 +153,7 @@ fn a_reason_that_seats_share_is_shown_once() {
         let mut terminal = sandbox.call(words).on_screen(columns, rows);
         terminal.until("three have failed", |text| text.matches(" failed").count() == 3);
         let shown = terminal.masked();
-        terminal.press("q");
-        assert_eq!(terminal.wait(), 130);
+        leave(terminal);
         shown
     };
     insta::assert_snapshot!(shown(40, 10), @"
@@ -212,8 +224,7 @@ fn who_reads_a_failed_seat_reads_why() {
     0 of 2 answered
     up/down scroll · tab next · esc back · q save and leave
     ");
-    terminal.press("q");
-    assert_eq!(terminal.wait(), 130);
+    leave(terminal);
 }
 
 #[test]
@@ -247,8 +258,7 @@ fn on_a_narrow_terminal_the_way_out_is_named() {
     1 of 2 answered · at least $0.000042
     up/down scroll · q save and leave
     ");
-    terminal.press("q");
-    assert_eq!(terminal.wait(), 130);
+    leave(terminal);
 }
 
 #[test]
@@ -308,8 +318,7 @@ fn fifty_seats_that_fail_for_one_reason_leave_room_for_it() {
     0 of 50 answered
     1-9 read an answer · q save and leave
     ");
-    terminal.press("q");
-    assert_eq!(terminal.wait(), 130);
+    leave(terminal);
 }
 
 #[test]
@@ -317,7 +326,7 @@ fn quitting_by_key_keeps_the_answers() {
     let sandbox = sandbox();
     let mut terminal = ask(&sandbox).on_screen(80, 24);
     terminal.until("one has answered", |text| text.contains("4 tok"));
-    terminal.press("q");
+    press_twice(&mut terminal, "q");
     assert_eq!(terminal.wait(), 130);
     insta::assert_snapshot!(terminal.masked(), @"
     [ +<time>] run <run> started: 3 models, at most $0.83
@@ -377,7 +386,7 @@ fn ask_with_a_silent_seat<'a>(sandbox: &'a Sandbox, flags: &[&str]) -> Terminal<
 
 /// Presses a key that ends the wait for the silent seat: the run ends with its one answer.
 fn check_ends_with_one_answer(mut terminal: Terminal<'_>, key: &str) {
-    terminal.press(key);
+    press_twice(&mut terminal, key);
     assert_eq!(terminal.wait(), 0);
     insta::allow_duplicates! {
         insta::assert_snapshot!(terminal.masked(), @"
@@ -412,11 +421,85 @@ fn enter_decides_with_the_answers_so_far() {
 }
 
 #[test]
+fn what_is_typed_for_the_shell_or_pasted_does_nothing() {
+    let sandbox = with_a_silent_seat();
+    let mut terminal = ask_with_a_silent_seat(&sandbox, &[]);
+    let shown = terminal.text().lines().next_back().map(str::to_owned);
+    for text in ["ls -la\r", "quit\r", "ssh host\r", "\r\r", "qq", "2 s\r"] {
+        terminal.press(text);
+        // Longer than the time after which a key counts as pressed alone.
+        sandbox.pause(std::time::Duration::from_millis(700));
+        let text_now = terminal.text();
+        assert_eq!(text_now.lines().next_back().map(str::to_owned), shown, "{text:?}\n{text_now}");
+    }
+    assert!(terminal.text().contains("1 of 2 answered"), "{}", terminal.text());
+    // A single key asks, and any other takes the question back.
+    terminal.press("\r");
+    terminal.until("it asks", |text| text.contains("enter once more: decide now with 1 of 2 answers"));
+    terminal.press("x");
+    terminal.until("it does not ask any more", |text| !text.contains("once more"));
+    press_twice(&mut terminal, "\r");
+    assert_eq!(terminal.wait(), 0);
+}
+
+#[test]
+fn all_keys_are_listed() {
+    let sandbox = with_a_silent_seat();
+    let mut terminal = ask_with_a_silent_seat(&sandbox, &[]);
+    for key in ["1-2 read", "enter decide now", "s skip", "? keys", "q save and leave"] {
+        assert!(terminal.text().contains(key), "{key}\n{}", terminal.text());
+    }
+    terminal.press("?");
+    terminal.until("they are explained", |text| text.contains("ctrl-z"));
+    insta::assert_snapshot!(terminal.masked(), @"");
+    terminal.press("?");
+    terminal.until("the list is gone", |text| !text.contains("ctrl-z"));
+    leave(terminal);
+}
+
+/// The program as a job of a shell, which alone can continue it.
+#[test]
+fn ctrl_z_gives_the_terminal_back_and_fg_goes_on() {
+    let sandbox = with_a_silent_seat();
+    let shell = "set -m; \"$0\" \"$@\"; echo \"stopped as $?\"; fg; echo \"ended as $?\"; exit 0";
+    let call = sandbox.call(["ask", "--no-files", "-m", ONE, "-m", THREE, "Why?"]);
+    let mut terminal = call.under(shell).on_screen(80, 24);
+    terminal.until("one has answered", |text| text.contains("1 of 2 answered"));
+    terminal.press("\u{1a}");
+    // The shell continues it at once; what it said in between is on the first screen.
+    sandbox.pause(std::time::Duration::from_millis(500));
+    terminal.until("it is drawn again", |text| text.contains("1 of 2 answered"));
+    press_twice(&mut terminal, "\r");
+    terminal.until("it has ended", |text| text.contains("ended as 0"));
+    let text = terminal.text();
+    assert!(text.contains("waits with this program: `fg` goes on"), "{text}");
+    assert!(text.contains("stopped as "), "{text}");
+    assert_eq!(terminal.wait(), 0);
+}
+
+#[test]
+fn who_does_not_wait_has_the_prompt_back_at_once() {
+    // The late seat writes for a minute, and its provider charges for it either way.
+    let writing =
+        Behaviour { tokens_per_s: 2, chunk_tokens: 1, answer: Answer::Plausible, ..Behaviour::instant() };
+    let sandbox = sandbox().scripted(TWO, Script::behaving(writing));
+    let words = ["ask", "--no-files", "-m", ONE, "-m", TWO, "Why?"];
+    let mut terminal = sandbox.call(words).settings([("drain_ms", "600000")]).on_screen(80, 24);
+    terminal.until("one writes", |text| text.contains("1 of 2 answered") && text.contains("writing"));
+    assert!(terminal.text().contains("── 2 anthropic/claude-opus-5.5"), "{}", terminal.text());
+    press_twice(&mut terminal, "\r");
+    assert_eq!(terminal.wait(), 0);
+    let kept = sandbox.call(["runs", "show", "@", "--json"]).run().json();
+    assert_eq!(kept["answers"][0]["text"], "Use **shards**.");
+    assert!(kept["answers"][1]["text_bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{kept}");
+}
+
+#[test]
 fn a_silent_seat_is_skipped() {
     let sandbox = with_a_silent_seat();
     let mut terminal = ask_with_a_silent_seat(&sandbox, &["--wait", "all"]);
     terminal.press("2");
-    terminal.until("the silent one is read", |text| text.contains("s skip this seat"));
+    terminal.until("the silent one is read", |text| text.contains("(nothing yet)"));
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                                                                      <time>
 

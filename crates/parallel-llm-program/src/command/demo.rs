@@ -7,7 +7,7 @@ use parallel_llm_simulator::{DEMO_QUESTION, DEMO_VOTE_QUESTION, Simulator};
 use super::CommandContext;
 use super::ask::exit_code;
 use super::killed;
-use super::view::{self, Followed, Leaving, ProgressStyle, View};
+use super::view::{self, Followed, Late, Leaving, ProgressStyle, View};
 use crate::called;
 use crate::exit;
 use crate::terminal::console::Tone;
@@ -70,7 +70,7 @@ pub async fn run(context: &CommandContext<'_>, demo: &Demo, simulator: &Simulato
     )
     .await
     {
-        Followed::Decided(report) => report,
+        Followed::Decided { report, .. } => report,
         Followed::Stopped(signal) => return Ok(exit::of_signal(signal)),
     };
     let console = &context.console;
@@ -78,7 +78,7 @@ pub async fn run(context: &CommandContext<'_>, demo: &Demo, simulator: &Simulato
         console.say("");
         console.answer(answer);
     }
-    let run = view::close(context, &handle, true, &mut signals).await;
+    let run = view::close(context, &handle, Late::Awaited, &mut signals).await;
     console.say("\nWho said what:");
     summary::render_seats(console, &run);
     console.say("");

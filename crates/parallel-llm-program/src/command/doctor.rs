@@ -8,7 +8,7 @@ use parallel_llm_engine::{Code, Failure};
 
 use super::CommandContext;
 use super::models::pretty;
-use super::view::{self, Followed, Leaving, View};
+use super::view::{self, Followed, Late, Leaving, View};
 use crate::exit;
 use crate::terminal::console::{Console, Tone};
 use crate::terminal::vocabulary::COMMAND_LINE;
@@ -103,7 +103,7 @@ async fn probe(context: &CommandContext<'_>, is_agreed: bool, diagnosis: &mut Di
     if let Followed::Stopped(signal) = followed {
         return Some(exit::of_signal(signal));
     }
-    view::close(context, &handle, true, &mut signals).await;
+    view::close(context, &handle, Late::Awaited, &mut signals).await;
     let report = ProbeReport::of(&handle.report());
     diagnosis.add(report.findings());
     diagnosis.probe = Some(report);

@@ -72,7 +72,11 @@ impl ProgressStyle {
 /// How following a run ended.
 pub(super) enum Followed {
     /// The run is decided.
-    Decided(Box<Report>),
+    Decided {
+        report: Box<Report>,
+        /// Whether the user wanted the answer before every seat had ended.
+        hurried: bool,
+    },
     /// A signal came; answers so far are saved.
     Stopped(Signal),
 }
@@ -97,10 +101,12 @@ pub(super) async fn follow(
     signals: &mut Signals,
 ) -> Followed {
     let shown = async {
+        let mut hurried = false;
         match view {
             View::Progress(progress) if !context.console.is_quiet() => {
-                if show(&context.console, handle, progress).await == Left::ByKey {
-                    return None;
+                match show(&context.console, handle, progress).await {
+                    Left::ByKey => return None,
+                    left => hurried = left == Left::Hurried,
                 }
             }
             View::Events { with_text } => {
@@ -108,11 +114,14 @@ pub(super) async fn follow(
             }
             View::Progress(_) | View::Nothing => {}
         }
-        Some(handle.wait(None).await)
+        Some((handle.wait(None).await, hurried))
     };
     let signal = tokio::select! {
         report = shown => match report {
-            Some(report) => return Followed::Decided(Box::new(report.in_vocabulary(&COMMAND_LINE))),
+            Some((report, hurried)) => {
+                let report = Box::new(report.in_vocabulary(&COMMAND_LINE));
+                return Followed::Decided { report, hurried };
+            }
             None => Signal::Interrupt,
         },
         signal = signals.next() => signal,
@@ -138,7 +147,14 @@ async fn show(console: &Console, handle: &RunHandle, progress: ProgressStyle) ->
         if let Some((mut run, mut watch)) = beginning {
             plain::show_next(console, &mut run, &mut watch).await;
         }
-        return live::show(console, handle).await;
+        let left = live::show(console, handle).await;
+        if left != Left::ToBackground {
+            return left;
+        }
+        let (run, watch) = handle.watch_events();
+        console.say(&plain::progress(&run));
+        plain::show(console, run, watch).await;
+        return Left::Decided;
     }
     let (run, watch) = beginning.unwrap_or_else(|| {
         let (run, watch) = handle.watch_events();
@@ -191,15 +207,26 @@ async fn give_up(context: &CommandContext<'_>, handle: &RunHandle, signals: &mut
     }
 }
 
+/// What happens to seats that are late when the run is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Late {
+    /// They are waited for.
+    Awaited,
+    /// They are given up; a person waits for those that are paid for either way.
+    Drained,
+    /// They are given up at once, because the person did not want to wait.
+    Left,
+}
+
 /// Waits for late seats if asked to, else gives them up and closes the run. A signal ends the wait, a second one the
 /// closing.
 pub(super) async fn close(
     context: &CommandContext<'_>,
     handle: &RunHandle,
-    linger: bool,
+    late: Late,
     signals: &mut Signals,
 ) -> Run {
-    if linger {
+    if late == Late::Awaited {
         let late: Vec<String> = handle.with_run(|run| run.awaited().map(SeatView::who).collect());
         let is_announced = context.console.is_interactive() && !late.is_empty();
         if is_announced {
@@ -215,7 +242,7 @@ pub(super) async fn close(
             context.console.say(&sentence(&offer));
         }
     }
-    if handle.is_here() && context.console.is_interactive() {
+    if handle.is_here() && context.console.is_interactive() && late != Late::Left {
         give_up(context, handle, signals).await;
     } else if handle.is_here() {
         leave_behind(context, handle, signals).await;
@@ -223,7 +250,8 @@ pub(super) async fn close(
     handle.snapshot()
 }
 
-/// Gives late seats up at once: a reader of a pipe gets the answer only when this process ends. Their partial answers
+/// Gives late seats up at once: a reader of a pipe gets the answer only when this process ends, and so does a person who
+/// did not want to wait. Their partial answers
 /// are kept, and resuming the run asks providers for their cost.
 async fn leave_behind(context: &CommandContext<'_>, handle: &RunHandle, signals: &mut Signals) {
     handle.cancel();

@@ -22,6 +22,16 @@ pub fn shortened(line: &str, columns: usize) -> String {
     format!("{}…", clip(line, columns.saturating_sub(1)).trim_end())
 }
 
+/// What stands before the further lines of a line in columns, beyond its own indentation: as much as puts them below its
+/// last column, or two blanks where that begins too far to the right.
+pub fn below(line: &str, columns: usize) -> String {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let last = text.rfind("  ").map_or(0, |at| text[..at + 2].width());
+    let is_near = last > 0 && indent + last <= columns / 2;
+    " ".repeat(if is_near { last } else { 2 })
+}
+
 /// The text in ASCII, for terminals and locales without more: our own symbols are spelled out, any other character
 /// becomes a question mark.
 pub fn plain(text: &str) -> Cow<'_, str> {
@@ -32,6 +42,8 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     for letter in text.chars() {
         match letter {
             '\u{b7}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2022}' | '\u{2500}' => plain.push('-'),
+            '\u{2713}' => plain.push('v'),
+            '\u{2717}' => plain.push('x'),
             '\u{2502}' => plain.push('|'),
             '\u{253c}' => plain.push('+'),
             '\u{2026}' => plain.push_str("..."),
@@ -54,6 +66,15 @@ mod tests {
     #[test]
     fn wide_characters_take_two_columns() {
         assert_eq!([clip("日本語", 5), clip("abc", 5), clip("e\u{301}e", 1)], ["日本", "abc", "e\u{301}"]);
+    }
+
+    #[test]
+    fn a_long_line_goes_on_below_its_last_column() {
+        let below = |line, columns| super::below(line, columns).len();
+        assert_eq!(below("vote     6  for short answers", 40), 12);
+        assert_eq!(below("  models       a/b, c/d", 40), 13);
+        assert_eq!(below("  - a claim of many words", 40), 2);
+        assert_eq!(below("openrouter                    none: set it", 40), 2);
     }
 
     #[test]

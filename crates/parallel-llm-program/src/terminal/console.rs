@@ -210,9 +210,21 @@ impl Console {
         self.put(Stream::Out, self.shown(&rendered.join("\n")).into_owned(), Keep::Always);
     }
 
-    /// Prints data for people, such as a table.
+    /// Prints data for people, such as lines in columns: on a terminal, a line that is too long goes on below the last
+    /// column, and no word is broken.
     pub fn page(&self, text: &str) {
-        self.data(&self.shown(text));
+        let text = self.shown(text);
+        if !self.stdout_is_terminal {
+            return self.data(&text);
+        }
+        let columns = self.columns();
+        let wrapped = text.split('\n').map(|line| self.wrapped_line(line, &columns::below(line, columns)));
+        self.data(&wrapped.collect::<Vec<_>>().join("\n"));
+    }
+
+    /// The width of a page of prose: that of every terminal, or less on a narrower one.
+    pub fn page_columns(&self) -> usize {
+        if self.stdout_is_terminal { self.columns().min(COLUMNS) } else { COLUMNS }
     }
 
     /// Prints lines of words as data for people: wrapped on a terminal, with `indent` from the second line on.
@@ -267,6 +279,11 @@ impl Console {
         }
     }
 
+    /// Waits until messages are written, as far as somebody reads them.
+    pub async fn flushed(&self) {
+        self.writer.flushed().await;
+    }
+
     /// Waits until everything is written, without a runtime to receive signals, which then end the program.
     pub fn wait(&self) {
         self.writer.wait();
@@ -287,9 +304,10 @@ impl Console {
         }
     }
 
-    /// Prints a line for programs on stderr, exactly as it is; dropped if nobody reads.
-    pub fn raw(&self, line: &str) {
-        self.put(Stream::Err, line.to_owned(), Keep::IfRoom);
+    /// Prints a line of JSON for programs on stderr; dropped if nobody reads. On a terminal it steers nothing.
+    pub fn raw(&self, json: &str) {
+        let line = if self.stderr_is_terminal { safe::escaped_json(json) } else { json.to_owned() };
+        self.put(Stream::Err, line, Keep::IfRoom);
     }
 
     /// Prints an error on stderr, even if only data is printed.

@@ -38,7 +38,13 @@ fn by_reason<'r>(run: &Run, seats: impl Iterator<Item = &'r SeatView>) -> impl I
             None => reasons.push((reason, vec![seat])),
         }
     }
-    reasons.into_iter().map(|(reason, seats)| line(&reason, &names(&seats)))
+    let all = run.seats.len();
+    // The names of the whole panel stand above, and say nothing here.
+    let named = move |seats: &[&SeatView]| match seats.len() == all && all > 2 {
+        true => vec![format!("all {all} seats")],
+        false => names(seats),
+    };
+    reasons.into_iter().map(move |(reason, seats)| line(&reason, &named(&seats)))
 }
 
 /// Calls in words, those of one model together: `1 and 3-5 a/b`, `2 c/d`.

@@ -8,7 +8,7 @@ use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::value::retry::Retry;
-use parallel_llm_engine::{CallerSlot, Event, PicoUsd, Recorded, RunPlan};
+use parallel_llm_engine::{CallerSlot, Event, OutcomeKind, PicoUsd, Recorded, RunPlan, SeatStatus};
 
 use super::console::Console;
 use super::missing;
@@ -87,6 +87,10 @@ fn what(run: &Run, event: &Event) -> String {
         Event::StageDecided { stage, outcome } => {
             format!("stage {}: {}", run.stage_name(*stage), outcome.reason)
         }
+        // Each seat has just given its reason.
+        Event::Decided { outcome } if outcome.kind == OutcomeKind::None && all_have_failed(run) => {
+            "decided: no model answered".to_owned()
+        }
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
         Event::Closed { .. } => {
             let cost = Cost::of(run);
@@ -127,6 +131,11 @@ fn what(run: &Run, event: &Event) -> String {
         }
         Event::Merged { held, .. } => format!("taken in later: {}", what(run, held)),
     }
+}
+
+/// Whether each of several seats has failed, so that a list of them would be the whole panel.
+fn all_have_failed(run: &Run) -> bool {
+    run.seats.len() > 2 && run.seats.iter().all(|seat| seat.status == SeatStatus::Failed)
 }
 
 /// An event of a request, with its caller in front.

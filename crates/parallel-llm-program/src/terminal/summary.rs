@@ -63,6 +63,10 @@ pub fn render_seats(console: &Console, run: &Run) {
 
 fn lines(console: &Console, run: &Run, report: &Report, shown_by: Option<&str>) -> Vec<String> {
     let mut lines = vec![console.tone(Tone::Strong, &verdict(run, report))];
+    if console.is_live() {
+        // What the models say stands apart from what was done.
+        lines.push(String::new());
+    }
     let missing = missing::lines(run).into_iter();
     lines.extend(missing.map(|line| console.tone(Tone::Warning, &line)));
     let warnings = warnings(run).into_iter();
@@ -131,12 +135,17 @@ fn kept(console: &Console, run: &Run, report: &Report, shown_by: Option<&str>) -
         StoreMode::None => format!("not kept: run {id} was to leave nothing behind"),
     };
     let shown = offer(run).map(|offer| format!("; {offer}"));
+    let is_newest = shown_by.is_some() && console.is_live();
+    let shown = shown.map(|offer| if is_newest { offer.replace(&id.to_string(), "@") } else { offer });
     let shown = shown.or_else(|| {
         shown_by.filter(|_| run.plan.store != StoreMode::None).map(|command| format!(": `{command}`"))
     });
     let files = match (report.files.state, &report.files.dir) {
         (FilesState::Writing | FilesState::Written, Some(dir)) => {
-            format!("; files in {}", console.path(dir))
+            // The last part of its name is the id, which a person has just read.
+            let shown = dir.parent().filter(|_| console.is_live());
+            let place = if shown.is_some() { "below" } else { "in" };
+            format!("; files {place} {}", console.path(shown.unwrap_or(dir)))
         }
         _ => String::new(),
     };

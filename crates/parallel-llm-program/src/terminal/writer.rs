@@ -160,7 +160,11 @@ impl Writer {
     /// Waits until everything is written; for messages only a short time.
     pub(super) async fn written(&self) {
         self.until(|state| state.out.is_written()).await;
-        // A reader that is too slow loses messages.
+        self.flushed().await;
+    }
+
+    /// Waits a short time until messages are written: a reader that is too slow loses them.
+    pub(super) async fn flushed(&self) {
         let _ = timeout(END_MAX, self.until(|state| state.err.is_written())).await;
     }
 

@@ -7,7 +7,7 @@ use super::Ask;
 use crate::called;
 use crate::command::CommandContext;
 use crate::command::answer_file::AnswerFile;
-use crate::command::view::{self, Followed};
+use crate::command::view::{self, Followed, Late};
 use crate::exit;
 use crate::terminal::agreement;
 use crate::terminal::console::Tone;
@@ -33,8 +33,10 @@ pub(in crate::command) async fn finish(
     if let Some(note) = handle.note() {
         context.console.say(&format!("{}; {}", note.message, vocabulary::describe(note.next_steps())));
     }
-    let mut report = match view::follow(context, handle, ask.view(), ask.leaving(), &mut signals).await {
-        Followed::Decided(report) => *report,
+    let (mut report, hurried) = match view::follow(context, handle, ask.view(), ask.leaving(), &mut signals)
+        .await
+    {
+        Followed::Decided { report, hurried } => (*report, hurried),
         Followed::Stopped(signal) => {
             // A user who gives a run up does not expect its answer any more, although it is paid for.
             if handle.is_here() && handle.report().answer.is_some() && !handle.is_unstored() {
@@ -50,11 +52,16 @@ pub(in crate::command) async fn finish(
     };
     // A person sees the answer at once; a program gets it once, complete.
     if ask.linger && (ask.json || ask.jsonl) {
-        view::close(context, handle, true, &mut signals).await;
+        view::close(context, handle, Late::Awaited, &mut signals).await;
         report = handle.wait(None).await.in_vocabulary(&vocabulary::COMMAND_LINE);
     }
     render(context, ask, handle, &report);
-    let run = view::close(context, handle, ask.linger, &mut signals).await;
+    let late = match (ask.linger, hurried || ask.wait.is_some()) {
+        (true, _) => Late::Awaited,
+        (false, true) => Late::Left,
+        (false, false) => Late::Drained,
+    };
+    let run = view::close(context, handle, late, &mut signals).await;
     remind(context, ask).await;
     written.map(|()| exit_code(&run, ask.strict))
 }

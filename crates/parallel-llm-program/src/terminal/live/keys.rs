@@ -1,7 +1,16 @@
 //! The keys of the live view. Ctrl-C still sends its signal.
+//!
+//! A key acts only when it is pressed alone: what was typed ahead for the shell or pasted comes in a burst and does nothing.
+//! Arrows and the like act at once, because they only look.
 
-use crossterm::event::{Event, EventStream, KeyCode, KeyEventKind};
+use std::time::Duration;
+
+use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures_util::StreamExt;
+use tokio::time::{Instant, sleep_until};
+
+/// The quiet time around a key that is pressed alone. Who types text presses four keys a second or more.
+const ALONE: Duration = Duration::from_millis(250);
 
 /// The meaning of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,20 +33,37 @@ pub(super) enum Key {
     Skip,
     /// Save the answers so far and stop the run.
     Leave,
+    /// Show what all keys do.
+    Help,
+    /// Yes, where a key asks once more.
+    Yes,
+    /// Stop the program until the shell continues it.
+    Suspend,
+    /// No meaning: a key without one, or one of several that came together.
+    Nothing,
 }
 
 /// Reads keys for as long as it lives.
 pub(super) struct Keys {
     /// `None` without a terminal to read keys from.
     events: Option<EventStream>,
+    burst: Option<Burst>,
     /// Restores the terminal when dropped, after the stream.
-    _mode: Option<mode::KeyByKey>,
+    mode: Option<mode::KeyByKey>,
+}
+
+/// Keys that came one soon after the other.
+#[derive(Clone, Copy)]
+struct Burst {
+    first: KeyCode,
+    is_single: bool,
+    ends: Instant,
 }
 
 impl Keys {
     pub(super) fn open() -> Self {
         let mode = mode::KeyByKey::set();
-        Self { events: mode.is_some().then(EventStream::new), _mode: mode }
+        Self { events: mode.is_some().then(EventStream::new), burst: None, mode }
     }
 
     /// Whether keys can be pressed.
@@ -45,12 +71,35 @@ impl Keys {
         self.events.is_some()
     }
 
-    /// The next key with a meaning.
+    /// Gives the terminal back to the shell, stops the program and its pipeline, and returns when it is continued.
+    pub(super) async fn suspend(&mut self) {
+        self.mode = None;
+        mode::stop().await;
+        self.resume();
+    }
+
+    /// Sets the terminal again, which the shell has used.
+    pub(super) fn resume(&mut self) {
+        self.burst = None;
+        // The old mode would restore what it found when it is dropped, after the new one is set.
+        self.mode = None;
+        self.mode = mode::KeyByKey::set();
+    }
+
+    /// The next key with a meaning, or `Nothing` for keys that came together. Nothing is lost if it is dropped.
     pub(super) async fn next(&mut self) -> Key {
         while let Some(events) = &mut self.events {
-            match events.next().await {
+            let ends = self.burst.map(|burst| burst.ends);
+            let event = tokio::select! {
+                event = events.next() => event,
+                () = until(ends) => {
+                    let burst = self.burst.take();
+                    return burst.filter(|burst| burst.is_single).map_or(Key::Nothing, |burst| typed(burst.first));
+                }
+            };
+            match event {
                 Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => {
-                    if let Some(key) = meant(key.code) {
+                    if let Some(key) = self.pressed(key) {
                         return key;
                     }
                 }
@@ -60,23 +109,60 @@ impl Keys {
         }
         std::future::pending().await
     }
+
+    /// What a key means at once, if anything.
+    fn pressed(&mut self, key: KeyEvent) -> Option<Key> {
+        if let Some(meaning) = at_once(key) {
+            self.burst = None;
+            return Some(meaning);
+        }
+        let before = self.burst.map(|burst| burst.first);
+        let first = before.unwrap_or(key.code);
+        self.burst = Some(Burst { first, is_single: before.is_none(), ends: Instant::now() + ALONE });
+        // A key to scroll that is held down.
+        let meaning = typed(key.code);
+        let scrolls = matches!(meaning, Key::Up(_) | Key::PagesUp(_));
+        (scrolls && before == Some(key.code)).then_some(meaning)
+    }
 }
 
-fn meant(code: KeyCode) -> Option<Key> {
-    Some(match code {
-        KeyCode::Char(digit @ '1'..='9') => Key::Read(usize::try_from(digit.to_digit(10)?).ok()?),
+async fn until(end: Option<Instant>) {
+    match end {
+        Some(end) => sleep_until(end).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The meaning of a key that is no letter of a text.
+fn at_once(key: KeyEvent) -> Option<Key> {
+    Some(match key.code {
+        KeyCode::Char('z') if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Suspend,
         KeyCode::Tab | KeyCode::Right => Key::Next,
         KeyCode::BackTab | KeyCode::Left => Key::Previous,
-        KeyCode::Up | KeyCode::Char('k') => Key::Up(1),
-        KeyCode::Down | KeyCode::Char('j') => Key::Up(-1),
+        KeyCode::Up => Key::Up(1),
+        KeyCode::Down => Key::Up(-1),
         KeyCode::PageUp => Key::PagesUp(1),
-        KeyCode::PageDown | KeyCode::Char(' ') => Key::PagesUp(-1),
-        KeyCode::Esc | KeyCode::Char('0') => Key::Back,
+        KeyCode::PageDown => Key::PagesUp(-1),
+        KeyCode::Esc => Key::Back,
+        _ => return None,
+    })
+}
+
+/// The meaning of a key that may be a part of a text.
+fn typed(code: KeyCode) -> Key {
+    match code {
+        KeyCode::Char('0') => Key::Back,
+        KeyCode::Char(digit @ '1'..='9') => Key::Read((digit as u8 - b'0').into()),
+        KeyCode::Char('k') => Key::Up(1),
+        KeyCode::Char('j') => Key::Up(-1),
+        KeyCode::Char(' ') => Key::PagesUp(-1),
         KeyCode::Enter => Key::Hurry,
         KeyCode::Char('s') => Key::Skip,
         KeyCode::Char('q') => Key::Leave,
-        _ => return None,
-    })
+        KeyCode::Char('y') => Key::Yes,
+        KeyCode::Char('?') => Key::Help,
+        _ => Key::Nothing,
+    }
 }
 
 /// Whether this process is in the foreground, and so may draw on the terminal and read its keys.
@@ -86,10 +172,15 @@ pub use mode::is_in_foreground;
 mod mode {
     use std::fs::File;
 
-    use rustix::process::getpgrp;
+    use std::time::Duration;
+
+    use rustix::process::{Signal, getpgrp, kill_current_process_group};
     use rustix::termios::{
         LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
     };
+
+    /// The time within which a signal to stop does so.
+    const STOPPED_WITHIN: Duration = Duration::from_millis(500);
 
     /// The terminal, even if stdin is redirected.
     fn terminal() -> Option<File> {
@@ -116,10 +207,24 @@ mod mode {
             mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
             mode.special_codes[SpecialCodeIndex::VMIN] = 1;
             mode.special_codes[SpecialCodeIndex::VTIME] = 0;
-            // A program stopped by Ctrl-Z would leave its drawing on the screen. Zero means that no key does it.
+            // The system would stop the program with its drawing on the screen, so it gets Ctrl-Z as a key.
             mode.special_codes[SpecialCodeIndex::VSUSP] = 0;
-            tcsetattr(&terminal, OptionalActions::Now, &mode).ok()?;
+            // What was typed before the view could be seen is not meant for it.
+            tcsetattr(&terminal, OptionalActions::Flush, &mode).ok()?;
             Some(Self { terminal, before })
+        }
+    }
+
+    /// Stops this process and the others of its pipeline, as Ctrl-Z does, until the shell continues them.
+    pub(super) async fn stop() {
+        use tokio::signal::unix::{SignalKind, signal};
+        let continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()));
+        if kill_current_process_group(Signal::TSTP).is_err() {
+            return;
+        }
+        if let Ok(mut continued) = continued {
+            // Without a shell to continue it, the system does not stop it at all.
+            let _ = tokio::time::timeout(STOPPED_WITHIN, continued.recv()).await;
         }
     }
 
@@ -138,11 +243,43 @@ mod mode {
         true
     }
 
+    pub(super) async fn stop() {}
+
     pub(super) struct KeyByKey;
 
     impl KeyByKey {
         pub(super) const fn set() -> Option<Self> {
             None
         }
+    }
+}
+
+/// Hears that the program goes on after it was stopped, by whomever.
+pub(super) struct Continued {
+    #[cfg(unix)]
+    signal: Option<tokio::signal::unix::Signal>,
+}
+
+impl Continued {
+    #[cfg(unix)]
+    pub(super) fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        let number = rustix::process::Signal::CONT.as_raw();
+        Self { signal: signal(SignalKind::from_raw(number)).ok() }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) const fn listen() -> Self {
+        Self {}
+    }
+
+    pub(super) async fn next(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal
+            && signal.recv().await.is_some()
+        {
+            return;
+        }
+        std::future::pending().await
     }
 }

@@ -12,11 +12,11 @@ use parallel_llm_engine::call::hub::Update;
 use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_engine::{CallerSlot, SeatNumber};
 use parallel_llm_service::RunHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use super::console::Console;
 pub use keys::is_in_foreground;
-use keys::{Key, Keys};
+use keys::{Continued, Key, Keys};
 use picture::{Picture, Reading};
 use screen::Screen;
 
@@ -28,8 +28,12 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 pub enum Left {
     /// The run is decided.
     Decided,
+    /// The user did not wait for every seat, and the run is decided.
+    Hurried,
     /// The user pressed the key that stops the run.
     ByKey,
+    /// The shell uses the terminal now: the program was stopped and goes on in the background.
+    ToBackground,
 }
 
 /// Shows a run until it is decided or a key stops it.
@@ -37,9 +41,11 @@ pub async fn show(console: &Console, handle: &RunHandle) -> Left {
     let (mut run, mut watch) = handle.watch();
     let began = Instant::now();
     let before_ms = run.elapsed_ms;
+    let mut continued = Continued::listen();
     let mut keys = Keys::open();
     let mut screen = Screen::open(console);
     let mut ticks = tokio::time::interval(DRAW_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut reading = None;
     let mut steering = Steering::default();
     let mut first_text_ms = BTreeMap::new();
@@ -52,11 +58,31 @@ pub async fn show(console: &Console, handle: &RunHandle) -> Left {
                 }
                 update.apply_to(&mut run);
             }
-            key = keys.next() => match key {
-                Key::Leave => return Left::ByKey,
-                Key::Hurry | Key::Skip => steering.take(key, reading, &run, handle),
-                key => reading = Reading::after(reading, key, &run, console.size()),
-            },
+            key = keys.next() => {
+                if key == Key::Suspend {
+                    let id = run.plan.run_id;
+                    screen.leave(&format!("run {id} waits with this program: `fg` goes on")).await;
+                    keys.suspend().await;
+                    if !is_in_foreground() {
+                        return Left::ToBackground;
+                    }
+                    screen.enter();
+                } else if steering.take(key, reading, &run, handle) == Taken::Leave {
+                    return Left::ByKey;
+                } else {
+                    reading = Reading::after(reading, key, &run, console.size());
+                }
+                ticks.reset_immediately();
+            }
+            () = continued.next() => {
+                if !is_in_foreground() {
+                    return Left::ToBackground;
+                }
+                // The shell has used the terminal since.
+                keys.resume();
+                screen.enter();
+                ticks.reset_immediately();
+            }
             _ = ticks.tick() => {
                 let picture = Picture {
                     run: &run,
@@ -72,7 +98,7 @@ pub async fn show(console: &Console, handle: &RunHandle) -> Left {
             }
         }
     }
-    Left::Decided
+    if steering.is_hurried || !steering.skipped.is_empty() { Left::Hurried } else { Left::Decided }
 }
 
 /// What the user asked of the run.
@@ -80,20 +106,64 @@ pub async fn show(console: &Console, handle: &RunHandle) -> Left {
 struct Steering {
     is_hurried: bool,
     skipped: BTreeSet<SeatNumber>,
+    /// What is done if the user says so once more.
+    asked: Option<Asked>,
+    /// Whether all keys are explained.
+    shows_help: bool,
+}
+
+/// What a key does that costs answers, and is therefore asked once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Hurry,
+    Skip(SeatNumber),
+    /// A seat must be chosen first.
+    Choose,
+    Leave,
+}
+
+/// What a key did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    /// It is about what is shown, or about nothing.
+    Nothing,
+    Leave,
 }
 
 impl Steering {
-    /// Carries out a key that is about the run.
-    fn take(&mut self, key: Key, reading: Option<Reading>, run: &Run, handle: &RunHandle) {
-        match key {
-            Key::Hurry => self.is_hurried |= handle.hurry(),
-            Key::Skip => {
-                let seat = skippable(reading, run);
-                self.skipped.extend(seat.filter(|seat| handle.skip(*seat)));
-            }
-            _ => {}
+    /// Carries out a key that is about the run: at first it asks, and the same key or `y` does it. Any other key, and so
+    /// any text, takes the question back.
+    fn take(&mut self, key: Key, reading: Option<Reading>, run: &Run, handle: &RunHandle) -> Taken {
+        let before = self.asked.take();
+        self.shows_help = key == Key::Help && !self.shows_help;
+        let meant = match key {
+            Key::Hurry if is_gathering(run) && !self.is_hurried => Asked::Hurry,
+            Key::Skip if is_gathering(run) => skippable(reading, run).map_or(Asked::Choose, Asked::Skip),
+            Key::Leave => Asked::Leave,
+            Key::Yes => match before {
+                Some(asked) => asked,
+                None => return Taken::Nothing,
+            },
+            _ => return Taken::Nothing,
+        };
+        if before != Some(meant) {
+            self.asked = Some(meant);
+            return Taken::Nothing;
         }
+        match meant {
+            Asked::Hurry => self.is_hurried |= handle.hurry(),
+            Asked::Skip(seat) => self.skipped.extend(handle.skip(seat).then_some(seat)),
+            Asked::Choose => {}
+            Asked::Leave => return Taken::Leave,
+        }
+        Taken::Nothing
     }
+}
+
+/// Whether the run still waits for seats, and nothing has been asked to make one text of the answers.
+fn is_gathering(run: &Run) -> bool {
+    let has_open = run.seats.iter().any(|seat| !seat.status.is_final());
+    has_open && run.called().next().is_none()
 }
 
 /// The seat that the key to skip is about: the one that is read, or the only one that has not ended.

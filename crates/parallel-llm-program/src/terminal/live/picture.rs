@@ -13,14 +13,14 @@ use parallel_llm_service::report::cost::Cost;
 use unicode_width::UnicodeWidthStr;
 
 use super::super::columns;
-use super::super::console::Size;
+use super::super::console::{Size, Tone};
 use super::super::line::{Line, Span};
 use super::super::markdown;
 use super::super::seat::{SeatLine, failure};
 use super::super::vocabulary;
 use super::keys::Key;
 use super::notes::Notes;
-use super::{FirstTextMs, Steering};
+use super::{Asked, FirstTextMs, Steering, is_gathering};
 
 /// The widest the column of names gets.
 const NAME_MAX: usize = 36;
@@ -37,6 +37,8 @@ const TOKENS: usize = 11;
 const ROOMY_ROWS: usize = 16;
 /// The least height of the text below the calls.
 const TEXT_ROWS_MIN: usize = 3;
+/// The most bytes of a letter.
+const LETTER_BYTES_MAX: usize = 4;
 /// An estimate of the bytes per token.
 const BYTES_PER_TOKEN: usize = 4;
 /// A spinner's frames, one each tenth of a second.
@@ -51,6 +53,17 @@ const KEPT_SHARE: usize = 3;
 const BETWEEN_KEYS: &str = " · ";
 /// What a title begins with.
 const TITLE: &str = "── ";
+/// What all keys do.
+const KEYS: [(&str, &str); 8] = [
+    ("1-9", "read the answer of a seat; 0 or esc goes back"),
+    ("tab, right", "read the next seat; left the one before"),
+    ("up, down", "scroll what is read; also j, k, space and the page keys"),
+    ("enter", "decide now with the answers so far; asks once more"),
+    ("s", "wait no longer for the seat that is read; asks once more"),
+    ("q", "save the answers so far and stop the run; asks once more"),
+    ("ctrl-z", "suspend the program; `fg` goes on"),
+    ("?", "show or hide this list"),
+];
 /// The space before a reason.
 const GAP: &str = "  ";
 
@@ -79,7 +92,7 @@ impl Reading {
             (Key::Up(lines), Some(reading)) => Some(reading.up(lines)),
             (Key::PagesUp(pages), Some(reading)) => Some(reading.up(pages * page)),
             (Key::Up(_) | Key::PagesUp(_), None) | (Key::Back, _) => None,
-            (Key::Hurry | Key::Skip | Key::Leave, reading) => reading,
+            (_, reading) => reading,
         }
     }
 
@@ -123,9 +136,14 @@ impl Picture<'_> {
         lines.extend(gap());
         lines.extend(self.calls(Size { columns: width, rows: room - for_text }));
         lines.extend(gap());
-        if let Some(text) = text {
-            let left = size.rows.saturating_sub(lines.len() + foot.len() + gap().len());
-            lines.extend(text.lines(left, width));
+        let left = size.rows.saturating_sub(lines.len() + foot.len() + gap().len());
+        let below = match text {
+            Some(text) => text.lines(left, width),
+            // Texts being written take only what is left: no call gives a row for them.
+            None => self.writing(Size { columns: width, rows: left }),
+        };
+        if !below.is_empty() {
+            lines.extend(below);
             lines.extend(gap());
         }
         lines.extend(foot);
@@ -149,7 +167,10 @@ impl Picture<'_> {
         let Size { columns: width, rows } = room;
         let views: Vec<&SeatView> = self.run.seats.iter().chain(self.run.called()).collect();
         let names: Vec<String> = views.iter().map(|view| self.name(view)).collect();
-        let widest = names.iter().take(rows).map(|name| name.width()).max().unwrap_or(0);
+        // Calls that come later are counted from the start, so that the columns stay where they are.
+        let later = self.run.synthesizers.iter().take(1).chain(&self.run.steps);
+        let seats = self.run.seats.iter().take(rows);
+        let widest = seats.chain(later).map(|view| self.name(view).width()).max().unwrap_or(0);
         let beside = MARKS_WIDTH + WORD_WIDTH + figures_width(width);
         let name_width = widest.min(NAME_MAX).min(width.saturating_sub(beside)).max(NAME_MIN);
         let fits = |view: &SeatView, reason: &str| {
@@ -251,82 +272,109 @@ impl Picture<'_> {
         }
     }
 
-    fn glyph(&self, view: &SeatView, ascii: char) -> char {
+    fn glyph(&self, view: &SeatView, mark: char) -> char {
         let is_busy = match view.status {
             SeatStatus::Streaming => true,
             SeatStatus::Waiting => view.attempts > 0 && view.retry_at_ms.is_none(),
             _ => false,
         };
         let tenths = usize::try_from(self.now_ms / 100).unwrap_or(0);
-        match (is_busy, self.is_ascii, view.status) {
-            (true, true, _) => SPINNER_ASCII[tenths % SPINNER_ASCII.len()],
-            (true, false, _) => SPINNER[tenths % SPINNER.len()],
-            (false, false, SeatStatus::Answered) => '✓',
-            (false, false, SeatStatus::Failed | SeatStatus::Refused) => '✗',
-            (false, false, SeatStatus::Waiting) if view.retry_at_ms.is_none() => '·',
-            _ => ascii,
+        match (is_busy, self.is_ascii) {
+            (true, true) => SPINNER_ASCII[tenths % SPINNER_ASCII.len()],
+            (true, false) => SPINNER[tenths % SPINNER.len()],
+            (false, _) => mark,
         }
     }
 
-    /// The text to show: the answer the user reads, or else the newest text written from all answers.
+    /// The text to show: what the keys do, the answer the user reads, or else the newest text written from all answers.
     fn text(&self, width: usize) -> Option<Text> {
+        if self.steering.shows_help {
+            let lines =
+                KEYS.iter().map(|(key, does)| Line::of(fitted(&format!("{key:<10} {does}"), width), PLAIN));
+            return Some(Text { title: "keys".to_owned(), lines: lines.collect(), top: Some(0) });
+        }
         let (view, top) = match self.reading {
             Some(reading) => (self.run.seats.get(reading.seat)?, Some(reading.top)),
             None => (self.run.called().filter(|view| view.text().is_some()).last()?, None),
         };
+        Some(self.text_of(view, &written(view), top, width))
+    }
+
+    /// The ends of the texts that seats are writing, in equal shares of the room. Those that do not fit are left out.
+    fn writing(&self, room: Size) -> Vec<Line> {
+        let is_writing =
+            |view: &&SeatView| view.status == SeatStatus::Streaming && !view.partial.trim().is_empty();
+        let views: Vec<&SeatView> =
+            self.run.seats.iter().filter(is_writing).take(room.rows / TEXT_ROWS_MIN).collect();
+        let share = room.rows.checked_div(views.len()).unwrap_or_default();
+        let text = |view: &&SeatView| {
+            let end = end_of(&view.partial, share * room.columns * LETTER_BYTES_MAX);
+            self.text_of(view, end, None, room.columns).lines(share, room.columns)
+        };
+        views.iter().flat_map(text).collect()
+    }
+
+    /// The text of a call with its title.
+    fn text_of(&self, view: &SeatView, text: &str, top: Option<usize>, width: usize) -> Text {
         let number = match view.slot {
             CallerSlot::Seat(number) => format!("{number} "),
             CallerSlot::Synthesizer(_) | CallerSlot::Step(_) => String::new(),
         };
-        let text = safe::for_terminal(&written(view));
-        let lines = markdown::lines(&text, width);
+        let lines = markdown::lines(&safe::for_terminal(text), width);
         let lines = lines.into_iter().flat_map(|line| line.split(width)).collect();
-        Some(Text { title: format!("{number}{}", self.name(view)), lines, top })
+        Text { title: format!("{number}{}", self.name(view)), lines, top }
     }
 
-    /// The progress of the run, and what the keys do.
+    /// The progress of the run, and what the keys do or ask.
     fn foot(&self, width: usize) -> Vec<Line> {
         let cost = Cost::of(self.run).described_if_known();
         let cost = cost.map(|cost| format!(" · {cost}")).unwrap_or_default();
         let (answered, seats) = (self.run.answered(), self.run.seats.len());
         let hurried =
-            if self.steering.is_hurried && self.is_gathering() { " · not waiting for more" } else { "" };
+            if self.steering.is_hurried && is_gathering(self.run) { " · not waiting for more" } else { "" };
         let progress = format!("{answered} of {seats} answered{cost}{hurried}");
         let mut lines = vec![Line::of(fitted(&progress, width), PLAIN)];
-        if self.has_keys {
+        if let Some(asked) = self.steering.asked {
+            lines.push(Line::of(fitted(&self.question(asked), width), Tone::Warning.style()));
+        } else if self.has_keys {
             let mut keys = self.keys();
-            // The way out is named at any width.
-            while keys.len() > 1 && keys.join(BETWEEN_KEYS).width() > width {
-                keys.remove(keys.len() - 2);
+            // The way out is named at any width, and where to find the others.
+            while keys.len() > 2 && keys.join(BETWEEN_KEYS).width() > width {
+                keys.remove(keys.len() - 3);
             }
             lines.push(Line::of(fitted(&keys.join(BETWEEN_KEYS), width), DIM));
         }
         lines
     }
 
+    /// What a key asks before it does it.
+    fn question(&self, asked: Asked) -> String {
+        let (answered, seats) = (self.run.answered(), self.run.seats.len());
+        match asked {
+            Asked::Hurry if answered == 0 => "enter once more: decide with the first answer".to_owned(),
+            Asked::Hurry => format!("enter once more: decide now with {answered} of {seats} answers"),
+            Asked::Skip(seat) => format!("s once more: wait no longer for seat {seat}"),
+            Asked::Choose => "read the seat to skip first: press its number, then s".to_owned(),
+            Asked::Leave => format!("q once more: save {answered} of {seats} answers and stop the run"),
+        }
+    }
+
     /// What the keys do now, the most useful first, and the way out last.
     fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
-        if let Some(reading) = self.reading {
-            let is_open = self.run.seats.get(reading.seat).is_some_and(|seat| !seat.status.is_final());
+        let may_hurry = is_gathering(self.run) && self.run.answered() > 0 && !self.steering.is_hurried;
+        if self.reading.is_some() {
             keys.extend(["up/down scroll", "tab next", "esc back"].map(str::to_owned));
-            keys.extend((is_open && self.is_gathering()).then(|| "s skip this seat".to_owned()));
         } else {
             keys.push(match self.run.seats.len() {
-                1 => "1 read the answer".to_owned(),
-                seats => format!("1-{} read an answer", seats.min(9)),
+                1 => "1 read".to_owned(),
+                seats => format!("1-{} read", seats.min(9)),
             });
-            let may_hurry = self.is_gathering() && self.run.answered() > 0 && !self.steering.is_hurried;
-            keys.extend(may_hurry.then(|| "enter decide now".to_owned()));
         }
-        keys.push("q save and leave".to_owned());
+        keys.extend(may_hurry.then(|| "enter decide now".to_owned()));
+        keys.extend(is_gathering(self.run).then(|| "s skip a seat".to_owned()));
+        keys.extend(["? keys", "q save and leave"].map(str::to_owned));
         keys
-    }
-
-    /// Whether the run still waits for seats, and nothing has been asked to make one text of the answers.
-    fn is_gathering(&self) -> bool {
-        let has_open = self.run.seats.iter().any(|seat| !seat.status.is_final());
-        has_open && self.run.called().next().is_none()
     }
 }
 
@@ -348,6 +396,16 @@ impl Text {
         let rule = "─".repeat(width.saturating_sub(title.width()));
         let title = Line { spans: vec![Span::new(title, DIM), Span::new(rule, DIM)] };
         std::iter::once(title).chain(self.lines.into_iter().skip(top).take(rows)).collect()
+    }
+}
+
+/// The last lines of a text, of so many bytes at most.
+fn end_of(text: &str, bytes_max: usize) -> &str {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(bytes_max));
+    let end = &text[from..];
+    match end.find('\n') {
+        Some(at) if from > 0 => &end[at + 1..],
+        _ => end,
     }
 }
 

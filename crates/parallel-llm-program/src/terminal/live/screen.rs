@@ -16,6 +16,7 @@ use super::super::line::Line;
 pub(super) struct Screen<'c> {
     console: &'c Console,
     drawn: Drawn,
+    is_entered: bool,
 }
 
 /// What the screen shows.
@@ -27,8 +28,29 @@ struct Drawn {
 
 impl<'c> Screen<'c> {
     pub(super) fn open(console: &'c Console) -> Self {
-        console.write(&commands(|bytes| queue!(bytes, EnterAlternateScreen, Hide)));
-        Self { console, drawn: Drawn::default() }
+        let mut screen = Self { console, drawn: Drawn::default(), is_entered: false };
+        screen.enter();
+        screen
+    }
+
+    /// Takes the second screen, to draw everything anew.
+    pub(super) fn enter(&mut self) {
+        self.console.write(&commands(|bytes| queue!(bytes, EnterAlternateScreen, Hide)));
+        self.drawn = Drawn::default();
+        self.is_entered = true;
+    }
+
+    /// Shows what the terminal showed before, and says this there.
+    pub(super) async fn leave(&mut self, message: &str) {
+        self.restore();
+        self.console.say(message);
+        self.console.flushed().await;
+    }
+
+    fn restore(&mut self) {
+        if std::mem::take(&mut self.is_entered) {
+            self.console.write(&commands(|bytes| queue!(bytes, LeaveAlternateScreen, Show)));
+        }
     }
 
     /// Draws these lines from the top: only changed rows, or all after a resize. Skipped while the terminal has not yet
@@ -61,7 +83,7 @@ impl<'c> Screen<'c> {
 
 impl Drop for Screen<'_> {
     fn drop(&mut self) {
-        self.console.write(&commands(|bytes| queue!(bytes, LeaveAlternateScreen, Show)));
+        self.restore();
     }
 }
 
