@@ -23,6 +23,7 @@ mod faults;
 mod flows;
 mod folders;
 mod further;
+mod habits;
 mod help;
 mod history;
 mod hostile;

@@ -655,6 +655,203 @@ fn ask_anew(sandbox: &Sandbox) {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
 }
 
+/// The mistake of typing this, which ends with 2 and names what to type.
+fn named<const N: usize>(words: [&'static str; N], wrong: &'static str, next: &'static str) -> Mistake {
+    typed(words, 2, wrong, next)
+}
+
+#[test]
+fn words_of_other_programs_are_told_what_they_are_called_here() {
+    check([
+        named(
+            ["config", "set", "panel", "a/b"],
+            "no command changes settings",
+            "set `panel` in your own file or as `PARALLEL_LLM_PANEL`",
+        ),
+        named(["config", "edit"], "no command changes settings", "see `parallel-llm-mcp config show`"),
+        named(["config", "get", "panel"], "has no command `get`", "type `parallel-llm-mcp config show`"),
+        named(["runs", "delete", "@"], "has no command `delete`", "runs purge --older-than 90d"),
+        named(["runs", "rm", "@"], "has no command `rm`", "runs purge --older-than 90d"),
+        named(["runs", "get", "@~1"], "has no command `get`", "type `parallel-llm-mcp runs show @~1`"),
+        named(["runs", "last"], "has no command `last`", "type `parallel-llm-mcp runs show @`"),
+        named(["runs", "retry", "@"], "has no command `retry`", "type `parallel-llm-mcp runs resume @`"),
+        named(
+            ["runs", "grep", "tides"],
+            "has no command `grep`",
+            "type `parallel-llm-mcp runs search tides`",
+        ),
+        named(["runs", "ls"], "has no command `ls`", "type `parallel-llm-mcp runs list`"),
+        named(["runs", "tail"], "has no command `tail`", "type `parallel-llm-mcp runs wait @`"),
+        named(["runs", "usage"], "has no command `usage`", "type `parallel-llm-mcp runs cost`"),
+        named(["keys", "add", "mistral"], "has no command `add`", "type `parallel-llm-mcp keys set mistral`"),
+        named(["keys", "show"], "has no command `show`", "type `parallel-llm-mcp keys list`"),
+        named(
+            ["keys", "delete", "groq"],
+            "has no command `delete`",
+            "type `parallel-llm-mcp keys remove groq`",
+        ),
+        named(["keys", "generate"], "has no command `generate`", "type `parallel-llm-mcp keys create NAME`"),
+        named(
+            ["batch", "run", "q.jsonl"],
+            "has no command `run`",
+            "type `parallel-llm-mcp batch submit q.jsonl`",
+        ),
+        named(["batch", "stop"], "has no command `stop`", "type `parallel-llm-mcp batch cancel`"),
+        named(["batch", "output"], "has no command `output`", "type `parallel-llm-mcp batch results`"),
+        named(["store", "dump"], "has no command `dump`", "type `parallel-llm-mcp store backup FILE`"),
+        named(["store", "vacuum"], "has no command `vacuum`", "runs purge --older-than 90d"),
+        named(["flow", "run", "review"], "has no command `run`", "ask --preset review \"QUESTION\""),
+        named(["history"], "there is no command `history`", "type `parallel-llm-mcp runs list`"),
+        named(["version"], "there is no command `version`", "type `parallel-llm-mcp --version`"),
+        named(["chat"], "there is no command `chat`", "ask -c \"QUESTION\""),
+        named(["login"], "there is no command `login`", "type `parallel-llm-mcp keys set openrouter`"),
+        named(["web"], "there is no command `web`", "type `parallel-llm-mcp serve --http 127.0.0.1:8930`"),
+        named(
+            ["presets", "show", "quick"],
+            "takes no further argument",
+            "type `parallel-llm-mcp presets quick`",
+        ),
+        named(["doctor", "fix"], "takes no further argument", "type `parallel-llm-mcp doctor`"),
+    ]);
+}
+
+#[test]
+fn flags_of_other_programs_are_told_what_they_are_called_here() {
+    check([
+        named(
+            ["ask", "--timeout", "60", "Why?"],
+            "there is no flag `--timeout`",
+            "write it like `--deadline 90s`",
+        ),
+        named(["ask", "--file", "x", "Why?"], "there is no flag `--file`", "write it like `--attach x`"),
+        named(["ask", "-f", "x", "Why?"], "there is no flag `-f`", "--attach"),
+        named(["ask", "--format", "json", "Why?"], "there is no flag `--format`", "write it like `--json`"),
+        named(["ask", "-n", "3", "Why?"], "there is no flag `-n`", "-m 'MODEL*3'"),
+        named(["ask", "--verbose", "Why?"], "there is no flag `--verbose`", "--progress plain"),
+        named(["ask", "--stream", "Why?"], "there is no flag `--stream`", "--jsonl --deltas"),
+        named(["ask", "--panel", "a/b", "Why?"], "there is no flag `--panel`", "-m MODEL -m MODEL"),
+        named(["ask", "--models", "a,b", "Why?"], "there is no flag `--models`", "-m MODEL -m MODEL"),
+        named(["ask", "--judge", "a/b", "Why?"], "there is no flag `--judge`", "--synthesizer MODEL"),
+        named(["ask", "-s", "vote", "Why?"], "there is no flag `-s`", "--strategy vote"),
+        named(["ask", "--no-synthesis", "Why?"], "there is no flag `--no-synthesis`", "--strategy panel"),
+        named(["ask", "--max-cost", "1", "Why?"], "there is no flag `--max-cost`", "--budget 2.50"),
+        named(["ask", "--reasoning", "Why?"], "there is no flag `--reasoning`", "--effort high"),
+        named(["ask", "--resume", "Why?"], "there is no flag `--resume`", "--continue RUN"),
+        named(["ask", "--out", "x.md", "Why?"], "there is no flag `--out`", "--output FILE"),
+        named(["ask", "--private", "Why?"], "there is no flag `--private`", "--store none --no-files"),
+        named(["serve", "--port", "8080"], "there is no flag `--port`", "serve --http 127.0.0.1:8080"),
+        named(["serve", "--host", "0.0.0.0"], "there is no flag `--host`", "serve --http 127.0.0.1:8930"),
+        named(["serve", "9000"], "`TRANSPORT` cannot be `9000`", "serve --http 127.0.0.1:9000"),
+        named(["serve", "http"], "`TRANSPORT` cannot be `http`", "serve --http 127.0.0.1:8930"),
+        named(["-v"], "there is no flag `-v`", "type `parallel-llm-mcp --version`"),
+        named(["--strategy", "vote"], "there is no flag `--strategy`", "parallel-llm-mcp ask --strategy"),
+        named(["worker", "--threads", "3"], "there is no flag `--threads`", "--concurrency 8"),
+    ]);
+}
+
+#[test]
+fn what_is_missing_is_named_with_a_call_that_has_it() {
+    check([
+        named(["ask", "--deltas", "Why?"], "`--deltas` works only with `--jsonl`", "ask --jsonl --deltas"),
+        named(
+            ["serve", "--no-auth"],
+            "`--no-auth` works only with `--http`",
+            "serve --http 127.0.0.1:8930 --no-auth",
+        ),
+        named(["completions"], "`SHELL` is missing", "type `parallel-llm-mcp completions bash`"),
+        named(["runs", "resume"], "`RUN` is missing", "type `parallel-llm-mcp runs resume @`"),
+        named(["keys", "set"], "`PROVIDER` is missing", "type `parallel-llm-mcp keys set openrouter`"),
+        named(["batch", "submit"], "`FILE` is missing", "type `parallel-llm-mcp batch submit FILE`"),
+        named(["batch", "q.jsonl"], "`q.jsonl` is a file", "type `parallel-llm-mcp batch submit q.jsonl`")
+            .after(|sandbox| drop(sandbox.write("q.jsonl", "{}"))),
+        named(["batch", "submit", "q.txt"], "line 1: it is not a JSON object", "{\"prompt\": \"Why?\"}")
+            .after(|sandbox| drop(sandbox.write("q.txt", "What is 1?\nWhat is 2?\n"))),
+        named(["batch", "submit", "/dev/zero"], "is a device", "batch submit questions.jsonl"),
+        named(["runs", "show"], "there are no runs yet", "ask something first"),
+        named(
+            ["ask", "-m", "a/b*0", "Why?"],
+            "the number after `*` is between 1 and 64",
+            "write it like `a/b*3`",
+        ),
+    ]);
+}
+
+#[test]
+fn files_that_cannot_be_sent_as_they_are() {
+    check([
+        named(["ask", "-a", "nope/*.rs", "Why?"], "there is no folder `nope/`", "name a folder that exists"),
+        named(["ask", "@nope/*.rs"], "there is no folder `nope/`", "name a folder that exists"),
+        named(["ask", "-a", "latin.txt", "Why?"], "text in another encoding than UTF-8", "iconv -f latin1")
+            .after(|sandbox| drop(sandbox.write("latin.txt", b"caf\xe9 au lait"))),
+        named(["ask", "@latin.txt"], "is not UTF-8", "iconv -f latin1")
+            .after(|sandbox| drop(sandbox.write("latin.txt", b"caf\xe9 au lait"))),
+        named(["ask", "-a", "fake.png", "Why?"], "a damaged PNG picture", "attach text, PNG")
+            .after(|sandbox| drop(sandbox.write("fake.png", b"\x89PNG\r\n\x1a\n123456789"))),
+        named(
+            ["ask", "-a", "https://a.example/x.png", "Why?"],
+            "is an address, and nothing is fetched",
+            "curl -LO",
+        ),
+        named(["ask", "@http://a.example/notes"], "is an address, and nothing is fetched", "curl -LO"),
+        named(["ask", "-t", "review", "Why?"], "is no file", "write the file").after(|sandbox| {
+            sandbox.write(".config/parallel-llm-mcp/templates/other.md", "");
+            fifo(sandbox, TEMPLATE);
+        }),
+    ]);
+}
+
+#[test]
+fn keys_that_are_hardly_meant() {
+    check([
+        named(["keys", "set", "openrouter"], "what was given is no key", "keys set openrouter --force")
+            .with(|_, call| call.stdin("nonsense")),
+        named(["keys", "set", "anthropic"], "is a key of `openrouter`", "keys set openrouter")
+            .with(|_, call| call.stdin("sk-or-v1-0123456789")),
+        named(["keys", "set", "openrouter"], "is a key of `anthropic`", "keys set anthropic")
+            .with(|_, call| call.stdin("sk-ant-api03-0123456789")),
+        named(["keys", "set", "openai"], "a token of GitHub", "keys set openai --force")
+            .with(|_, call| call.stdin("ghp_0123456789")),
+    ]);
+    let sandbox = sandbox();
+    let insisted = sandbox.call(["keys", "set", "openrouter", "--force"]).stdin("nonsense").run();
+    assert_eq!(insisted.code, Some(0), "{}", insisted.stderr);
+}
+
+#[test]
+fn a_server_of_models_that_is_not_running_is_tried_once() {
+    let sandbox = sandbox();
+    let variable = ("OLLAMA_BASE_URL", "http://127.0.0.1:9/v1");
+    let output = sandbox.call(["ask", "-m", "ollama:llama3", "Why?"]).env(variable.0, variable.1).run();
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    assert!(output.stderr.contains("ollama is not running at 127.0.0.1:9"), "{}", output.stderr);
+    assert!(output.stderr.contains("`ollama serve`"), "{}", output.stderr);
+    assert!(!output.stderr.contains("asked again"), "{}", output.stderr);
+}
+
+/// Makes a pipe that nobody writes to.
+fn fifo(sandbox: &Sandbox, name: &str) {
+    let made = std::process::Command::new("mkfifo").arg(sandbox.home().join(name)).status();
+    assert!(made.is_ok_and(|status| status.success()), "a pipe can be made");
+}
+
+#[test]
+fn nothing_is_waited_for_in_silence() {
+    let sandbox = sandbox();
+    fifo(&sandbox, "pipe");
+    fifo(&sandbox, "lines");
+    let folder = sandbox.data_dir();
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    fifo(&sandbox, ".local/share/parallel-llm-mcp/01ZZZZZZZZZZZZZZZZZZZZZZZZ-1.spill");
+    let asking = sandbox.call(["ask", "-m", ONE, "@pipe"]).on_screen(160, 24);
+    let submitting = sandbox.call(["batch", "submit", "lines"]).on_screen(160, 24);
+    // Files of this kind are taken in when the database is opened.
+    let listed = sandbox.call(["runs", "list"]).run();
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
+    for terminal in [asking, submitting] {
+        terminal.until("the wait is announced", |text| text.contains("is read until it ends"));
+    }
+}
+
 #[test]
 fn a_reader_that_leaves_is_no_mistake() {
     let sandbox = sandbox();

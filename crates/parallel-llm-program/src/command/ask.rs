@@ -12,7 +12,11 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest};
 
 use super::answer_file::AnswerFile;
+use super::continued::Behind;
+use super::dry_run::Sent;
 use super::opened::BoundPage;
+use super::outgoing::{Outgoing, Source};
+use super::prompt::PromptText;
 use super::template::Template;
 use super::view::{Leaving, ProgressStyle, View};
 use super::{CommandContext, dry_run, flow, prompt};
@@ -44,10 +48,13 @@ const FILES: &str = "Files and history";
 pub struct Ask {
     /// The question in one or more parts: `@FILE` reads a file or attaches a folder, `-` reads stdin; piped text is appended
     pub prompt: Vec<OsString>,
-    /// Go on with the conversation of an earlier run and its panel: the newest, or `--continue=RUN`
-    #[arg(short, long = "continue", value_name = "RUN", num_args = 0..=1, require_equals = true)]
+    /// Go on with the conversation of an earlier run and its panel: the newest, or this one
+    #[arg(short, long = "continue", value_name = "RUN", num_args = 0..=1)]
     #[arg(default_missing_value = "@", help_heading = QUESTION)]
     pub continued: Option<String>,
+    /// Where the value of `--continue` stands if it may be a part of the question.
+    #[arg(skip)]
+    pub behind_continue: Option<Behind>,
     /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text, a folder, or a pattern such as 'src/**/*.rs' in quotes;
     /// `-` attaches stdin; repeat for more
     #[arg(short, long = "attach", value_name = "PATH", help_heading = QUESTION)]
@@ -157,6 +164,13 @@ pub struct Ask {
     pub store: Option<String>,
 }
 
+/// A question as it is read from arguments, files and stdin.
+struct Draft {
+    message: Message,
+    attached: AttachmentTally,
+    parts: Vec<Outgoing>,
+}
+
 impl Ask {
     /// The settings that the flags override.
     pub fn overrides(&self) -> Vec<(&'static str, String)> {
@@ -258,25 +272,33 @@ impl Ask {
         })
     }
 
-    /// The message with its attachments, and their count.
-    async fn message(&self, context: &CommandContext<'_>) -> Result<(Message, AttachmentTally), Failure> {
+    /// The message with its attachments, and what it is made of.
+    async fn draft(&self, context: &CommandContext<'_>) -> Result<Draft, Failure> {
         let mut attachments = context.service.attachments();
         if self.allow_secret_file {
             attachments = attachments.with_secrets();
         }
         let template = self.template.as_deref();
         let template = template.map(|name| Template::read(&context.service.settings, name)).transpose()?;
-        let prompt = match template {
-            // A template may be a whole prompt, so nothing is waited for at a terminal.
-            Some(template) if self.prompt.is_empty() && std::io::stdin().is_terminal() => {
-                template.prompt("")?
-            }
-            Some(template) => template.prompt(&self.text(context, &mut attachments).await?)?,
-            None => self.text(context, &mut attachments).await?,
-        };
+        // A template may be a whole prompt, so nothing is waited for at a terminal.
+        let is_whole = template.is_some() && self.prompt.is_empty() && std::io::stdin().is_terminal();
+        let mut prompt =
+            if is_whole { PromptText::default() } else { self.text(context, &mut attachments).await? };
+        if let Some(template) = template {
+            prompt.text = template.prompt(&prompt.text)?;
+            prompt.parts.insert(0, template.outgoing());
+        }
         self.attachments.iter().try_for_each(|path| prompt::attach(path, &mut attachments))?;
+        for note in prompt::notes(&self.prompt, &self.attachments) {
+            context.console.say(&note);
+        }
+        let mut parts = prompt.parts;
+        let system = self.system.iter().map(|text| Outgoing::unnamed(Source::System, text.len()));
+        parts.splice(0..0, system);
+        let attached = attachments.listed().iter();
+        parts.extend(attached.map(|(name, bytes)| Outgoing::named(Source::Attachment, name.clone(), *bytes)));
         let attached = attachments.tally();
-        Ok((attachments.question(prompt), attached))
+        Ok(Draft { message: attachments.question(prompt.text), attached, parts })
     }
 
     /// The text of the prompt. stdin that is attached is no part of it.
@@ -284,7 +306,7 @@ impl Ask {
         &self,
         context: &CommandContext<'_>,
         attachments: &mut Attachments,
-    ) -> Result<String, Failure> {
+    ) -> Result<PromptText, Failure> {
         let stdin_is_free = !self.attachments.iter().any(|path| prompt::is_stdin(path));
         prompt::read(&self.prompt, attachments, &context.console, stdin_is_free).await
     }
@@ -352,11 +374,12 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     ask.progress.check(&context.console)?;
     let settings = &context.service.settings;
     ask.set_strategy(settings)?;
-    let (message, attached) = ask.message(context).await?;
+    ask.resolve_continued(context).await?;
+    let Draft { message, attached, parts } = ask.draft(context).await?;
     let mut question = ask.question(message)?;
     question.request.lineage.trace = settings.telemetry.parent.clone();
     if ask.dry_run {
-        return dry_run::run(context, question, attached, ask.json).await;
+        return dry_run::run(context, question, &Sent { attached, parts }, ask.json).await;
     }
     let file = match &ask.output {
         Some(path) => Some(AnswerFile::reserve(path).await?),

@@ -11,7 +11,7 @@ use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
-use super::{Arguments, Work, help};
+use super::{Arguments, Work, help, synonyms};
 use crate::called;
 
 /// The longest argument shown in a message, in characters.
@@ -156,6 +156,10 @@ fn no_command(words: &[String], commands: &Command) -> Failure {
     let is_close = nearest(first, names(commands)).is_some() || nested(first, commands).is_some();
     if let Some(meant) = meant(first, commands).filter(|_| is_close || !is_sentence) {
         return failure.with_next(Next::Meant(meant.into()));
+    }
+    let after: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+    if let Some(typed) = synonyms::command("", first, &after).filter(|_| !is_sentence) {
+        return failure.with_next(Next::Type(format!("{program} {typed}").into()));
     }
     if is_sentence {
         let question = safe::excerpt(&texts.join(" "), SHOWN_CHARS_MAX);

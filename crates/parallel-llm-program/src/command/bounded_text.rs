@@ -1,24 +1,30 @@
 //! Reads text from files and pipes, within a bound and exact to the byte.
 
-use std::io::{ErrorKind, Read};
+use std::io::{Error, ErrorKind, Read};
 use std::str::Utf8Error;
 
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
 /// Everything that a source holds. `name` stands for it in messages.
 pub(super) fn bytes(source: impl Read, bytes_max: u64, name: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = source.take(bytes_max + 1).read_to_end(&mut bytes);
-    read.map_err(|error| match error.kind() {
-        ErrorKind::IsADirectory => {
-            Failure::new(Code::Usage, format!("{name} cannot be read: it is a folder"))
-        }
-        _ => Failure::new(Code::Usage, format!("{name} cannot be read: {error}")),
-    })?;
+    read.map_err(|error| unreadable(name, &error))?;
     if bytes.len() as u64 > bytes_max {
         return Err(Failure::new(Code::PromptTooLong, format!("{name} holds more than {bytes_max} bytes")));
     }
     Ok(bytes)
+}
+
+/// The failure of a source that cannot be read.
+pub(super) fn unreadable(name: &str, error: &Error) -> Failure {
+    match error.kind() {
+        ErrorKind::IsADirectory => {
+            Failure::new(Code::Usage, format!("{name} cannot be read: it is a folder"))
+        }
+        _ => Failure::new(Code::Usage, format!("{name} cannot be read: {error}")),
+    }
 }
 
 /// Bytes as text.
@@ -30,4 +36,5 @@ pub(super) fn text(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
 pub(super) fn not_utf8(name: &str, error: Utf8Error) -> Failure {
     let offset = error.valid_up_to();
     Failure::new(Code::PromptNotUtf8, format!("{name} is not UTF-8: the byte at offset {offset} is wrong"))
+        .with_next([Next::Do(Advice::ConvertWithIconv), Next::Do(Advice::ConvertToUtf8)])
 }

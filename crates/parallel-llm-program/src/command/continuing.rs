@@ -65,7 +65,7 @@ pub struct Means {
 /// `runs wait`.
 #[derive(Debug, clap::Args)]
 pub struct Wait {
-    #[arg(help = RUN_HELP)]
+    #[arg(help = RUN_HELP, default_value = "@")]
     pub run: String,
     #[command(flatten)]
     pub whose: Whose,
@@ -149,7 +149,7 @@ pub(super) async fn wait(context: &CommandContext<'_>, wait: &Wait) -> Result<u8
     let mut signals = Signals::new();
     let view = if wait.json { View::Nothing } else { View::Progress(ProgressStyle::Auto) };
     let report = match view::follow(context, &handle, view, Leaving::Watch, &mut signals).await {
-        Followed::Decided(report) => report,
+        Followed::Decided { report, .. } => report,
         Followed::Stopped(signal) => return Ok(exit::of_signal(signal)),
     };
     let run = handle.snapshot();

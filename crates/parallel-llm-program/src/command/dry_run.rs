@@ -8,17 +8,32 @@ use parallel_llm_service::attachment::AttachmentTally;
 use serde_json::json;
 
 use super::CommandContext;
+use super::outgoing::{Outgoing, Source};
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::flow_picture::{self, WIDTH};
 use crate::terminal::plain;
 use crate::terminal::summary;
 
+/// What the question is made of.
+pub(super) struct Sent {
+    pub(super) attached: AttachmentTally,
+    pub(super) parts: Vec<Outgoing>,
+}
+
+impl Sent {
+    /// Everything that would be sent, unless it is only the text that the user has just typed.
+    fn parts_of(&self, plan: &RunPlan) -> Option<Vec<Outgoing>> {
+        let parts: Vec<Outgoing> = self.parts.iter().cloned().chain(Outgoing::conversation(plan)).collect();
+        parts.iter().any(|part| part.source != Source::Text).then_some(parts)
+    }
+}
+
 /// Prints the plan, or the stored run that would be given instead. Fails as asking would.
 pub(super) async fn run(
     context: &CommandContext<'_>,
     question: Question,
-    attached: AttachmentTally,
+    sent: &Sent,
     json: bool,
 ) -> Result<u8, Failure> {
     let quote = context.service.ask.quote(question).await?;
@@ -26,11 +41,11 @@ pub(super) async fn run(
     let has_cached = cached.is_some();
     summary::render_earlier(&context.console, quote.plan().and_then(|plan| plan.continues));
     match (quote.plan(), cached, json) {
-        (Some(plan), cached, true) => context.console.data(&format!("{:#}", report(plan, attached, cached))),
+        (Some(plan), cached, true) => context.console.data(&format!("{:#}", report(plan, sent, cached))),
         (Some(_), Some(run), false) => context.console.page(&format!(
             "Nothing was asked. The answer of run {run} to this question would be given again, at no cost."
         )),
-        (Some(plan), None, false) => context.console.page(&described(plan, attached)),
+        (Some(plan), None, false) => context.console.page(&described(plan, sent)),
         (None, _, true) => context.console.data(&format!("{:#}", json!({ "schema": 1, "cost_max_usd": 0 }))),
         (None, _, false) => {
             context.console.page("This question is being answered already: it would wait for that run.");
@@ -54,7 +69,7 @@ fn check_models(context: &CommandContext<'_>, plan: &RunPlan) -> Result<u8, Fail
     Err(Failure::new(first.code, first.message.clone()).with_next(first.next.clone()))
 }
 
-fn described(plan: &RunPlan, attached: AttachmentTally) -> String {
+fn described(plan: &RunPlan, sent: &Sent) -> String {
     let mut lines = vec!["Nothing was asked. The question would go to:".to_owned()];
     if plan.flow.is_some() {
         lines.push(String::new());
@@ -66,8 +81,12 @@ fn described(plan: &RunPlan, attached: AttachmentTally) -> String {
         let by = synthesizer.map(|synthesizer| format!(", by {}", synthesizer.model)).unwrap_or_default();
         lines.push(format!("Strategy: {}{by}.", plan.strategy.name()));
     }
-    if !attached.is_empty() {
-        lines.push(format!("Attached: {attached}."));
+    if let Some(parts) = sent.parts_of(plan) {
+        lines.push("It would send:".to_owned());
+        lines.extend(parts.iter().map(|part| format!("  {}", part.described())));
+    }
+    if !sent.attached.is_empty() {
+        lines.push(format!("Attached: {}.", sent.attached));
     }
     lines.push(plain::cost(plan, "Cost: about"));
     lines.join("\n")
@@ -77,7 +96,7 @@ fn names(models: &[ModelRef]) -> Vec<String> {
     models.iter().map(ToString::to_string).collect()
 }
 
-fn report(plan: &RunPlan, attached: AttachmentTally, cached: Option<RunId>) -> serde_json::Value {
+fn report(plan: &RunPlan, sent: &Sent, cached: Option<RunId>) -> serde_json::Value {
     let model = |seat: &Seat| seat.model.to_string();
     let mut report = json!({
         "schema": 1,
@@ -94,8 +113,11 @@ fn report(plan: &RunPlan, attached: AttachmentTally, cached: Option<RunId>) -> s
     if plan.flow.is_some() {
         report["flow"] = flow_picture::report(plan);
     }
-    if !attached.is_empty() {
-        report["attachments"] = json!(attached);
+    if let Some(parts) = sent.parts_of(plan) {
+        report["sends"] = json!(parts);
+    }
+    if !sent.attached.is_empty() {
+        report["attachments"] = json!(sent.attached);
     }
     if let Some(run) = cached {
         report["cached_run_id"] = json!(run.to_string());

@@ -21,7 +21,7 @@ pub(super) fn run(console: &Console, code: Option<&str>) -> Result<u8, Failure> 
         return Err(Failure::new(Code::Usage, format!("there is no error code `{name}`"))
             .with_next(meant.map_or(Next::Use(Operation::ListCodes), |code| Next::Meant(code.into()))));
     };
-    console.data(&page(code));
+    console.page(&page(code));
     Ok(exit::ANSWER)
 }
 

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 use parallel_llm_settings::PROGRAM;
 
-use super::Arguments;
+use super::{Arguments, Work};
 use crate::called;
 
 /// The width of a page in columns, which every terminal has.
@@ -41,7 +41,13 @@ pub(super) fn command() -> Command {
 /// Parses the arguments, a command first.
 pub(super) fn try_parse(arguments: &[OsString]) -> Result<Arguments, clap::Error> {
     let matches = command().try_get_matches_from(arguments)?;
-    Arguments::from_arg_matches(&matches)
+    let mut read = Arguments::from_arg_matches(&matches)?;
+    if let (Some(super::Command::Work(Work::Ask(ask))), Some((_, matches))) =
+        (&mut read.command, matches.subcommand())
+    {
+        ask.settle_continued(matches, arguments);
+    }
+    Ok(read)
 }
 
 /// The command line at the width of the generated reference.

@@ -3,15 +3,20 @@
 use std::error::Error;
 use std::ffi::OsString;
 use std::num::{ParseFloatError, ParseIntError};
+use std::path::Path;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use parallel_llm_engine::value::nearest;
-use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::value::next::{MachineStep, Next};
 use parallel_llm_engine::{Code, Failure};
+use parallel_llm_settings::settings::Settings;
 
-use super::help;
+use super::{help, synonyms};
 use crate::called;
+
+/// What people type to change a setting.
+const SETTERS: [&str; 5] = ["set", "edit", "unset", "add", "change"];
 
 /// Whether a command that has commands stands alone.
 pub(super) fn is_incomplete(error: &clap::Error) -> bool {
@@ -33,27 +38,31 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let value = word(error, ContextKind::InvalidValue);
     match (error.kind(), argument, value) {
         (ErrorKind::UnknownArgument, Some(flag), _) if flag.starts_with('-') => {
-            unknown_flag(flag, &path, failure(format!("there is no flag `{flag}`")))
+            let after = following(flag, arguments);
+            unknown_flag(flag, &path, after.first().copied(), failure(format!("there is no flag `{flag}`")))
         }
-        (ErrorKind::UnknownArgument, Some(extra), _) => {
-            failure(format!("`{}` takes no further argument, but there is `{extra}`", path.join(" ")))
-        }
-        (ErrorKind::InvalidSubcommand, ..) => unknown_command(error, &path, failure),
+        (ErrorKind::UnknownArgument, Some(extra), _) => further_argument(extra, &path, arguments, failure),
+        (ErrorKind::InvalidSubcommand, ..) => unknown_command(error, &path, arguments, failure),
         (ErrorKind::InvalidValue, Some(argument), Some(value)) => {
             let failure = failure(misfit(bare_name(argument), value));
             nearest::suggest_or_list(failure, value, &words(error, ContextKind::ValidValue))
         }
         (ErrorKind::ValueValidation, Some(argument), Some(value)) => {
-            failure(invalid_value(error, bare_name(argument), value))
+            let refused = failure(invalid_value(error, bare_name(argument), value));
+            match synonyms::flag(path.last().map_or("", String::as_str), "--port", Some(value)) {
+                // A transport or a port where `serve` takes neither.
+                Some(typed) if bare_name(argument) == "TRANSPORT" => {
+                    refused.with_next(Next::Type(format!("{} {typed}", path.join(" ")).into()))
+                }
+                _ => refused,
+            }
         }
         (ErrorKind::TooManyValues, Some(argument), _) => {
             failure(format!("`{}` takes no value", bare_name(argument)))
         }
         (ErrorKind::ArgumentConflict, Some(argument), _) => failure(conflict(error, bare_name(argument))),
         (ErrorKind::MissingRequiredArgument, ..) => {
-            let missing = words(error, ContextKind::InvalidArg);
-            let missing: Vec<String> = missing.into_iter().map(alternatives).collect();
-            failure(format!("{} is missing", missing.join(" and ")))
+            missing(&words(error, ContextKind::InvalidArg), &path, arguments, failure)
         }
         _ => {
             let first = text.split("\n\n").next().unwrap_or_default();
@@ -88,12 +97,105 @@ fn command_at(path: &[String]) -> Command {
     })
 }
 
-fn unknown_flag(flag: &str, path: &[String], failure: Failure) -> Failure {
+/// The words after this one.
+fn following<'a>(word: &str, arguments: &'a [OsString]) -> Vec<&'a str> {
+    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    let at = words.iter().position(|other| *other == word).unwrap_or(words.len());
+    words.into_iter().skip(at + 1).collect()
+}
+
+/// An argument behind the last one that a command takes.
+fn further_argument(
+    extra: &str,
+    path: &[String],
+    arguments: &[OsString],
+    failure: impl Fn(String) -> Failure,
+) -> Failure {
+    let refused = failure(format!("`{}` takes no further argument, but there is `{extra}`", path.join(" ")));
+    let words: Vec<&str> = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).collect();
+    let before = words.iter().take_while(|word| **word != extra);
+    let mut typed: Vec<&str> = std::iter::once(path[0].as_str()).chain(before.copied()).collect();
+    // `presets show quick`, where `presets quick` is meant.
+    if typed.last().is_some_and(|word| ["show", "list", "get", "describe"].contains(word)) {
+        typed.pop();
+        typed.push(extra);
+    }
+    refused.with_next(Next::Type(typed.join(" ").into()))
+}
+
+/// Arguments that a command needs: each named, with a call that has them.
+fn missing(
+    missing: &[&str],
+    path: &[String],
+    arguments: &[OsString],
+    failure: impl Fn(String) -> Failure,
+) -> Failure {
+    let line = path.join(" ");
+    let given = arguments.iter().filter_map(|argument| argument.to_str());
+    if let Some((flag, companion)) =
+        missing.first().and_then(|flag| synonyms::companion(given, bare_name(flag)))
+    {
+        let name = companion.split(' ').next().unwrap_or(companion);
+        let with_both = Next::Type(format!("{line} {companion} {flag}").into());
+        return failure(format!("`{flag}` works only with `{name}`, which is missing")).with_next(with_both);
+    }
+    let names: Vec<String> = missing.iter().map(|name| alternatives(name)).collect();
+    let refused = failure(format!("{} is missing", names.join(" and ")));
+    let command = command_at(path);
+    let positional = |name: &str| {
+        command.get_positionals().find(|argument| {
+            argument.get_value_names().is_some_and(|names| names.iter().any(|other| other.as_str() == name))
+        })
+    };
+    let named: Vec<&str> = missing.iter().map(|name| bare_name(name)).collect();
+    if let Some(values) = named.first().and_then(|name| positional(name)).map(clap::Arg::get_possible_values)
+        && let [first, ..] = values.as_slice()
+    {
+        let names: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
+        let example = Next::Type(format!("{line} {}", first.get_name()).into());
+        return refused.with_next([Next::choose_one(names), example]);
+    }
+    let samples: Option<Vec<&str>> = named.iter().map(|name| synonyms::sample(name)).collect();
+    match samples {
+        Some(samples) => {
+            let page = refused.next_steps().to_vec();
+            let typed = Next::Type(format!("{line} {}", samples.join(" ")).into());
+            refused.with_next(std::iter::once(typed).chain(page).collect::<Vec<_>>())
+        }
+        None => refused,
+    }
+}
+
+fn unknown_flag(flag: &str, path: &[String], after: Option<&str>, failure: Failure) -> Failure {
+    let command = path.get(1).map_or("", String::as_str);
+    if let Some(typed) = synonyms::flag(command, flag, after) {
+        let is_whole = !typed.starts_with(['-', '"']) || command.is_empty();
+        let step = match (is_whole, command) {
+            (true, _) => Next::Type(format!("{} {typed}", path[0]).into()),
+            (false, "serve") => Next::Type(format!("{} {typed}", path.join(" ")).into()),
+            (false, _) => Next::WriteAs(typed.into()),
+        };
+        return failure.with_next(step);
+    }
     let mut command = command_at(path);
     // Makes the flags `--help` and `--version`.
     command.build();
     let known: Vec<String> =
         command.get_arguments().filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect();
+    let of_ask = || {
+        let ask = command.find_subcommand("ask")?.clone();
+        let name = flag.split('=').next().unwrap_or(flag).trim_start_matches('-');
+        let is_it = |argument: &clap::Arg| {
+            argument.get_long() == Some(name)
+                || argument
+                    .get_short()
+                    .is_some_and(|short| name.starts_with(short) && !flag.starts_with("--"))
+        };
+        ask.get_arguments().any(is_it).then(|| format!("{} ask {flag} ... \"QUESTION\"", path[0]))
+    };
+    if let Some(typed) = of_ask().filter(|_| path.len() == 1) {
+        return failure.with_next(Next::Type(typed.into()));
+    }
     // One letter is not like another: only flags with a name are suggested.
     let meant = flag.strip_prefix("--").and_then(|name| {
         let name = name.split('=').next().unwrap_or_default();
@@ -111,8 +213,26 @@ fn unknown_flag(flag: &str, path: &[String], failure: Failure) -> Failure {
     failure
 }
 
-fn unknown_command(error: &clap::Error, path: &[String], failure: impl Fn(String) -> Failure) -> Failure {
+fn unknown_command(
+    error: &clap::Error,
+    path: &[String],
+    arguments: &[OsString],
+    failure: impl Fn(String) -> Failure,
+) -> Failure {
     let name = word(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+    let (above, after) = (path[1..].join(" "), following(name, arguments));
+    if above == "config" && SETTERS.contains(&name) {
+        return set_in_file(after.first().copied());
+    }
+    if above == "batch" && Path::new(name).is_file() {
+        let typed = format!("{} submit {name}", path.join(" "));
+        return failure(format!("`{name}` is a file, and no command of `{}`", path.join(" ")))
+            .with_next(Next::Type(typed.into()));
+    }
+    if let Some(typed) = synonyms::command(&above, name, &after) {
+        return failure(format!("`{}` has no command `{name}`", path.join(" ")))
+            .with_next(Next::Type(format!("{} {typed}", path[0]).into()));
+    }
     let command = command_at(path);
     let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
     let known: Vec<&str> = shown.map(Command::get_name).collect();
@@ -123,6 +243,29 @@ fn unknown_command(error: &clap::Error, path: &[String], failure: impl Fn(String
             nearest::suggest(failure, Some(line.join(" ")))
         }
         None => nearest::suggest_or_list(failure, name, &known),
+    }
+}
+
+/// The answer to `config set NAME VALUE`: no command writes the file of settings, which holds the user's own comments.
+fn set_in_file(name: Option<&str>) -> Failure {
+    let failure =
+        Failure::new(Code::Usage, "no command changes settings: they stand in a file that you write");
+    let meant = name.and_then(|name| {
+        let name = name.split('=').next().unwrap_or(name);
+        Settings::setting_names()
+            .find(|known| *known == name)
+            .or_else(|| nearest::nearest(name, Settings::setting_names()))
+    });
+    let see = Next::See(format!("{} config show", called::name()).into());
+    match meant {
+        Some(setting) => failure.with_next([
+            Next::Machine(MachineStep::SetAsUser {
+                setting: setting.into(),
+                variable: Some(format!("PARALLEL_LLM_{}", setting.to_ascii_uppercase()).into()),
+            }),
+            see,
+        ]),
+        None => failure.with_next(see),
     }
 }
 

@@ -7,6 +7,7 @@ mod batch;
 mod bounded_text;
 mod completions;
 mod config;
+mod continued;
 mod continuing;
 mod demo;
 mod doctor;
@@ -23,6 +24,7 @@ mod killed;
 mod misuse;
 mod models;
 mod opened;
+mod outgoing;
 mod parse;
 mod piped;
 mod presets;
@@ -32,8 +34,10 @@ mod serve;
 mod simulate;
 mod store;
 mod strategies;
+mod synonyms;
 mod template;
 mod tokens;
+mod unread_file;
 mod view;
 
 use clap::{Parser, Subcommand};
@@ -146,6 +150,8 @@ pub enum Work {
     Import(import::Import),
     Install(install::Install),
     Simulate(simulate::Simulate),
+    #[command(hide = true)]
+    Complete(completions::Complete),
 }
 
 /// The main help page, for a terminal without a command.
@@ -237,6 +243,7 @@ pub async fn run(context: &CommandContext<'_>, work: Work) -> Result<u8, Failure
         Work::Import(import) => import::run(context, &import).await,
         Work::Install(install) => install::run(context, &install),
         Work::Simulate(simulate) => simulate::run(context, &simulate).await,
+        Work::Complete(complete) => completions::complete(context, &complete).await,
     }
 }
 

@@ -1,13 +1,17 @@
-//! stdin as a part of a prompt: piped text is read to its end, but an open and silent pipe does not block the question
-//! for ever.
+//! stdin and files as parts of a prompt: piped text is read to its end, but an open and silent pipe does not block the
+//! question for ever, and a file that is a pipe is not waited for in silence.
 
+use std::fs::File;
 use std::io::{self, ErrorKind, Read};
+use std::path::Path;
 use std::time::Duration;
 
 use parallel_llm_engine::Failure;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::bounded_text;
 use crate::terminal::console::Console;
 
 /// The longest wait for the first byte. A pipeline sends it within milliseconds, a slow query within seconds; for
@@ -42,6 +46,34 @@ pub(super) async fn read(
     let bytes = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
     let is_blank = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|text| text.trim().is_empty());
     Ok(Some(bytes).filter(|bytes| !is_blank(bytes)))
+}
+
+/// Everything that a file holds, which may be a pipe of the shell, as in `@<(git diff)`. `name` stands for it in messages.
+/// A wait longer than for stdin is announced: nobody may be writing to it.
+pub(super) async fn file(
+    console: &Console,
+    path: &Path,
+    name: &str,
+    bytes_max: u64,
+) -> Result<Vec<u8>, Failure> {
+    let (path, shown) = (path.to_owned(), name.to_owned());
+    // Opening a pipe waits for its writer. The thread is left behind as above.
+    let reading = tokio::task::spawn_blocking(move || {
+        let file = File::open(path).map_err(|error| bounded_text::unreadable(&shown, &error))?;
+        bounded_text::bytes(file, bytes_max, &shown)
+    });
+    announced(console, name, reading).await
+}
+
+/// The result of a thread that reads this. A wait longer than for stdin is announced.
+pub(super) async fn announced<T>(console: &Console, name: &str, mut reading: JoinHandle<T>) -> T {
+    let read = if let Ok(read) = timeout(FIRST_BYTE_MAX, &mut reading).await {
+        read
+    } else {
+        console.insist(&format!("note: {name} is read until it ends, which takes long; Ctrl-C gives up"));
+        reading.await
+    };
+    read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
 /// stdin that drops a channel's sender at its first byte, end or error.

@@ -9,7 +9,6 @@ use super::CommandContext;
 use super::flow;
 use super::models::pretty;
 use crate::exit;
-use crate::terminal::flow_picture::WIDTH;
 
 /// The version of the JSON format.
 const SCHEMA: u32 = 1;
@@ -66,8 +65,11 @@ pub(super) async fn run(context: &CommandContext<'_>, presets: &Presets) -> Resu
         context.console.data(&pretty(&json));
         return Ok(exit::ANSWER);
     }
-    let mut pages: Vec<String> = shown.iter().map(|preset| page(preset, is_whole)).collect();
-    pages.extend(flows.iter().filter_map(|(name, file)| Some(flow_page(name, file.flow.as_ref().ok()?))));
+    let width = context.console.page_columns();
+    let mut pages: Vec<String> = shown.iter().map(|preset| page(preset, is_whole, width)).collect();
+    pages.extend(
+        flows.iter().filter_map(|(name, file)| Some(flow_page(name, file.flow.as_ref().ok()?, width))),
+    );
     context.console.page(&pages.join("\n\n"));
     if !is_whole {
         context.console.say("\nUse one with `ask --preset NAME`; `presets NAME` shows everything about it.");
@@ -93,17 +95,17 @@ fn effective(settings: &Settings, name: &str, preset: &Preset) -> Effective {
 }
 
 /// A flow among the presets.
-fn flow_page(name: &str, NamedFlow { flow, .. }: &NamedFlow) -> String {
+fn flow_page(name: &str, NamedFlow { flow, .. }: &NamedFlow, width: usize) -> String {
     let mut lines = vec![format!("{name} (flow)")];
-    lines.extend(flow.about.iter().flat_map(|about| field("about", about)));
+    lines.extend(flow.about.iter().flat_map(|about| field("about", about, width)));
     let stages: Vec<&str> = flow.stages.iter().map(|stage| stage.name.as_str()).collect();
-    lines.extend(field("stages", &stages.join(", ")));
+    lines.extend(field("stages", &stages.join(", "), width));
     lines.join("\n")
 }
 
 /// A name and its value in lines.
-fn field(name: &str, value: &str) -> Vec<String> {
-    let options = textwrap::Options::new(WIDTH)
+fn field(name: &str, value: &str, width: usize) -> Vec<String> {
+    let options = textwrap::Options::new(width)
         .initial_indent("  ")
         .subsequent_indent("               ")
         .break_words(false)
@@ -113,9 +115,9 @@ fn field(name: &str, value: &str) -> Vec<String> {
     textwrap::wrap(&format!("{name:<13}{value}"), options).into_iter().map(String::from).collect()
 }
 
-fn page(preset: &Effective, is_whole: bool) -> String {
+fn page(preset: &Effective, is_whole: bool, width: usize) -> String {
     let mut lines = vec![format!("{} ({})", preset.name, preset.origin)];
-    let mut add = |name: &str, value: &str| lines.extend(field(name, value));
+    let mut add = |name: &str, value: &str| lines.extend(field(name, value, width));
     add("models", &preset.panel.join(", "));
     add("synthesizer", &preset.synthesizer.join(", "));
     if is_whole {

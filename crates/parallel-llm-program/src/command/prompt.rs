@@ -1,17 +1,20 @@
 //! Reads a prompt from arguments, `@` files and stdin, within limits and exact to the byte. A picture or a PDF, piped or
 //! after `@`, is attached, and so are a folder and the files of a pattern.
 //!
-//! Text piped beside arguments is appended, as if `-` were the last argument.
+//! Text piped beside arguments is appended, as if `-` were the last argument. Words typed without quotes are joined by one
+//! blank, as in a shell's `echo`.
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use super::bounded_text;
+use super::outgoing::{Outgoing, Source};
 use super::piped::{self, STDIN, Stdin};
+use super::unread_file;
 use crate::terminal::console::Console;
 use parallel_llm_service::attachment::{self, Attachments, is_pattern};
 
@@ -36,74 +39,157 @@ pub(super) fn attach(path: &Path, attachments: &mut Attachments) -> Result<(), F
     attachments.add(Path::new(STDIN), &bytes)
 }
 
-/// Reads the prompt. Its parts are separated by an empty line; files other than text are attached. stdin is read only if it
-/// is free.
+/// The text of a prompt, and what it is made of.
+#[derive(Default)]
+pub(super) struct PromptText {
+    pub(super) text: String,
+    pub(super) parts: Vec<Outgoing>,
+}
+
+/// A part of a prompt as text.
+struct Piece {
+    text: String,
+    source: Source,
+    name: Option<String>,
+}
+
+impl Piece {
+    const fn of(source: Source, text: String) -> Self {
+        Self { text, source, name: None }
+    }
+
+    /// Whether it is a word of a question that was typed without quotes.
+    fn is_word(&self) -> bool {
+        self.source == Source::Text && !self.text.contains(char::is_whitespace)
+    }
+}
+
+impl PromptText {
+    /// The pieces in order. Words typed without quotes are one line, as they were typed; all else is separated by an
+    /// empty line.
+    fn of(pieces: Vec<Piece>) -> Self {
+        let mut prompt = Self::default();
+        let mut before: Option<&Piece> = None;
+        for piece in &pieces {
+            let is_line = before.is_some_and(|before| {
+                let are_typed = before.source == Source::Text && piece.source == Source::Text;
+                are_typed && (before.is_word() || piece.is_word())
+            });
+            let (gap, bytes) = (if is_line { " " } else { "\n\n" }, piece.text.len());
+            if before.is_some() {
+                prompt.text += gap;
+            }
+            prompt.text += &piece.text;
+            match prompt.parts.last_mut() {
+                Some(part) if is_line => part.bytes += (gap.len() + bytes) as u64,
+                _ => prompt.parts.push(match &piece.name {
+                    Some(name) => Outgoing::named(piece.source, name.clone(), bytes as u64),
+                    None => Outgoing::unnamed(piece.source, bytes),
+                }),
+            }
+            before = Some(piece);
+        }
+        prompt
+    }
+}
+
+/// Reads the prompt; files other than text are attached. stdin is read only if it is free.
 pub(super) async fn read(
     parts: &[OsString],
     attachments: &mut Attachments,
     console: &Console,
     stdin_is_free: bool,
-) -> Result<String, Failure> {
+) -> Result<PromptText, Failure> {
     let is_terminal = std::io::stdin().is_terminal() || !stdin_is_free;
     if parts.is_empty() {
         if is_terminal {
             return Err(Failure::new(Code::PromptEmpty, "no prompt was given"));
         }
-        return Ok(read_stdin(attachments)?.unwrap_or_default());
+        return Ok(PromptText::of(read_stdin(attachments)?.into_iter().collect()));
     }
-    let texts = parts.iter().filter_map(|part| read_part(part, attachments).transpose());
-    let mut texts = texts.collect::<Result<Vec<_>, _>>()?;
+    let mut pieces = Vec::new();
+    for part in parts {
+        pieces.extend(read_part(part, attachments, console).await?);
+    }
     if !is_terminal
         && !parts.iter().any(|part| part == STDIN_MARK)
         && let Some(bytes) =
             piped::read(console, |source| bounded_text::bytes(source, BYTES_MAX, STDIN)).await?
     {
-        texts.extend(take_piped(bytes, attachments)?);
+        pieces.extend(take_piped(bytes, attachments)?);
     }
-    Ok(texts.join("\n\n"))
+    Ok(PromptText::of(pieces))
 }
 
-fn read_part(part: &OsStr, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
-    let text = std::str::from_utf8(part.as_encoded_bytes())
-        .map_err(|error| bounded_text::not_utf8("an argument", error))?;
+async fn read_part(
+    part: &OsStr,
+    attachments: &mut Attachments,
+    console: &Console,
+) -> Result<Option<Piece>, Failure> {
+    let text = typed(part)?;
     match text.strip_prefix('@') {
-        Some(path) => read_file(Path::new(path), attachments),
+        Some(path) => read_file(Path::new(path), attachments, console).await,
         None if text == STDIN_MARK => read_stdin(attachments),
-        None => Ok(Some(text.to_owned())),
+        None => Ok(Some(Piece::of(Source::Text, text.to_owned()))),
     }
 }
 
-fn read_stdin(attachments: &mut Attachments) -> Result<Option<String>, Failure> {
+/// An argument as text.
+fn typed(part: &OsStr) -> Result<&str, Failure> {
+    std::str::from_utf8(part.as_encoded_bytes()).map_err(|error| bounded_text::not_utf8("an argument", error))
+}
+
+fn read_stdin(attachments: &mut Attachments) -> Result<Option<Piece>, Failure> {
     take_piped(bounded_text::bytes(Stdin, BYTES_MAX, STDIN)?, attachments)
 }
 
 /// Piped text, which is a part of the prompt. A picture or a PDF is attached.
-fn take_piped(bytes: Vec<u8>, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
+fn take_piped(bytes: Vec<u8>, attachments: &mut Attachments) -> Result<Option<Piece>, Failure> {
     if attachment::is_taken(&bytes) {
         return attachments.add(Path::new(STDIN), &bytes).map(|()| None);
     }
     let text = bounded_text::text(bytes, STDIN)?;
     attachments.check_piped(&text)?;
-    Ok(Some(text))
+    Ok(Some(Piece::of(Source::Stdin, text)))
 }
 
-fn read_file(path: &Path, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
-    if path.is_dir() || is_pattern(path) {
+async fn read_file(
+    path: &Path,
+    attachments: &mut Attachments,
+    console: &Console,
+) -> Result<Option<Piece>, Failure> {
+    if path.is_dir() || is_pattern(path) || attachment::is_address(path) {
         return attachments.attach(path).map(|()| None);
     }
-    let file = std::fs::File::open(path).map_err(|error| {
-        Failure::new(Code::Usage, format!("the prompt file `{}` cannot be read: {error}", path.display()))
-            .with_next(Advice::NameFileAfterAt)
-    })?;
     let name = format!("`{}`", path.display());
-    let bytes = bounded_text::bytes(file, BYTES_MAX, &name).map_err(|failure| {
+    let shown = format!("the prompt file {name}");
+    let bytes = piped::file(console, path, &shown, BYTES_MAX).await.map_err(|failure| {
         if failure.code == Code::Usage { failure.with_next(Advice::NameFileAfterAt) } else { failure }
     })?;
-    attachments.check_file(&format!("the prompt file {name}"), path, &bytes)?;
+    attachments.check_file(&shown, path, &bytes)?;
     if attachment::is_taken(&bytes) {
         return attachments.add(path, &bytes).map(|()| None);
     }
-    bounded_text::text(bytes, &name).map(Some)
+    let text = bounded_text::text(bytes, &name)?;
+    Ok(Some(Piece { text, source: Source::File, name: Some(path.display().to_string()) }))
+}
+
+/// The notes about files that the typed texts name and that are not among the parts: whoever writes `"explain @main.rs"`
+/// in quotes may believe that the file is sent.
+pub(super) fn notes(parts: &[OsString], attached: &[PathBuf]) -> Vec<String> {
+    let read = |part: &OsString| Some(PathBuf::from(part.to_str()?.strip_prefix('@')?));
+    let sent: Vec<PathBuf> = parts.iter().filter_map(read).chain(attached.iter().cloned()).collect();
+    let texts = parts.iter().filter_map(|part| part.to_str()).filter(|text| !text.starts_with('@'));
+    let mut named: Vec<PathBuf> = texts.flat_map(unread_file::named_in).collect();
+    named.retain(|path| !sent.contains(path));
+    named.dedup();
+    let note = |path: &PathBuf| {
+        let path = path.display();
+        format!(
+            "note: the text names `{path}`, which is not sent; to send it, add `@{path}` as an argument of its own"
+        )
+    };
+    named.iter().map(note).collect()
 }
 
 #[cfg(test)]
@@ -112,16 +198,31 @@ mod tests {
 
     #[test]
     fn the_first_bad_byte_is_named() {
-        let failure = take_piped(b"caf\xe9 au lait".to_vec(), &mut Attachments::new(9)).unwrap_err();
+        let refused = take_piped(b"caf\xe9 au lait".to_vec(), &mut Attachments::new(9));
+        let failure = refused.err().expect("it is no text");
         assert_eq!(failure.code, Code::PromptNotUtf8);
-        assert_eq!(failure.message, "stdin is not UTF-8: the byte at offset 3 is wrong");
+        assert!(failure.message.starts_with("stdin is not UTF-8: the byte at offset 3 is wrong"));
     }
 
     #[cfg(unix)]
     #[test]
     fn an_argument_is_read_as_strictly() {
         use std::os::unix::ffi::OsStrExt;
-        let failure = read_part(OsStr::from_bytes(b"ab\xff"), &mut Attachments::new(0)).unwrap_err();
-        assert_eq!(failure.message, "an argument is not UTF-8: the byte at offset 2 is wrong");
+        let failure = typed(OsStr::from_bytes(b"ab\xff")).unwrap_err();
+        assert!(failure.message.starts_with("an argument is not UTF-8: the byte at offset 2 is wrong"));
+    }
+
+    #[test]
+    fn words_without_quotes_are_one_line() {
+        let piece = |text: &str| Piece::of(Source::Text, text.to_owned());
+        let text = |texts: &[&str]| PromptText::of(texts.iter().map(|text| piece(text)).collect()).text;
+        assert_eq!(text(&["what", "is", "rust"]), "what is rust");
+        assert_eq!(text(&["what", "is", "the  answer", "to", "this?"]), "what is the  answer to this?");
+        assert_eq!(text(&["First question.", "Second question."]), "First question.\n\nSecond question.");
+        let file =
+            Piece { text: "fn main() {}".to_owned(), source: Source::File, name: Some("a".to_owned()) };
+        let prompt = PromptText::of(vec![piece("explain"), file, piece("please"), piece("now")]);
+        assert_eq!(prompt.text, "explain\n\nfn main() {}\n\nplease now");
+        assert_eq!(prompt.parts.iter().map(|part| part.bytes).collect::<Vec<_>>(), [7, 12, 10]);
     }
 }

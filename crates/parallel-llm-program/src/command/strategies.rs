@@ -17,8 +17,6 @@ use crate::terminal::table::{self, Column};
 const SCHEMA: u32 = 1;
 /// The longest situation shown, in characters.
 const SITUATION_CHARS_MAX: usize = 60;
-/// The width of a page in columns.
-const WIDTH: usize = 80;
 
 /// Choose how the answers become one text
 ///
@@ -56,15 +54,16 @@ pub(super) fn run(context: &CommandContext<'_>, strategies: &Strategies) -> Resu
         let name = Strategy::find(name)?.map_or(AUTO, Strategy::name);
         choices.retain(|choice| choice.name == name);
     }
+    let width = context.console.page_columns();
     if strategies.json {
         let json = serde_json::json!({ "schema": SCHEMA, "seats": seats, "strategies": choices });
         context.console.data(&pretty(&json));
     } else if strategies.strategy.is_some() {
         for choice in &choices {
-            context.console.page(&page(choice, seats));
+            context.console.page(&page(choice, seats, width));
         }
     } else {
-        context.console.page(&chooser(&choices, seats));
+        context.console.page(&chooser(&choices, seats, width));
     }
     Ok(exit::ANSWER)
 }
@@ -102,7 +101,7 @@ fn choices(settings: &Settings, seats: usize) -> Vec<Choice> {
     named.chain([auto]).collect()
 }
 
-fn chooser(choices: &[Choice], seats: usize) -> String {
+fn chooser(choices: &[Choice], seats: usize, width: usize) -> String {
     const COLUMNS: [Column; 4] = [
         Column::words("", 1),
         Column::words("STRATEGY", 16),
@@ -124,7 +123,7 @@ fn chooser(choices: &[Choice], seats: usize) -> String {
     let notes = format!(
         "* is your default. {calls} Use one with `ask --strategy NAME`; `strategies NAME` shows its options."
     );
-    format!("{table}\n\n{}", textwrap::fill(&notes, WIDTH))
+    format!("{table}\n\n{}", textwrap::fill(&notes, width))
 }
 
 fn range(calls: CallCount) -> String {
@@ -132,9 +131,9 @@ fn range(calls: CallCount) -> String {
     if fewest == most { most.to_string() } else { format!("{fewest}-{most}") }
 }
 
-fn page(choice: &Choice, seats: usize) -> String {
+fn page(choice: &Choice, seats: usize, width: usize) -> String {
     let Choice { name, situation, about, .. } = choice;
-    let mut lines = textwrap::wrap(about, WIDTH).into_iter().map(String::from).collect::<Vec<_>>();
+    let mut lines = textwrap::wrap(about, width).into_iter().map(String::from).collect::<Vec<_>>();
     lines.push(String::new());
     lines.push(format!("For:    {situation}"));
     if let Some(calls) = choice.calls {

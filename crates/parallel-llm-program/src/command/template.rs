@@ -10,6 +10,7 @@ use parallel_llm_engine::{Code, Failure};
 use parallel_llm_settings::settings::Settings;
 
 use super::bounded_text;
+use super::outgoing::{Outgoing, Source};
 
 /// The folder beside the user's settings.
 const FOLDER: &str = "templates";
@@ -42,6 +43,11 @@ impl Template {
         }
         let path = folder.join(name).with_extension(ENDING);
         let named = format!("the template `{name}`");
+        // A pipe would be waited for without end.
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let message = format!("{named} is no file: `{}` is a folder, a pipe or a device", path.display());
+            return Err(Failure::new(Code::Usage, message).with_next(Advice::WriteThatFile));
+        }
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(missing(name, &path)),
@@ -50,6 +56,11 @@ impl Template {
         let text = bounded_text::text(bounded_text::bytes(file, BYTES_MAX, &named)?, &named)?;
         check_places(name, &text)?;
         Ok(Self { name: name.to_owned(), text: text.trim_end().to_owned() })
+    }
+
+    /// The template as a part of what is sent.
+    pub(super) fn outgoing(&self) -> Outgoing {
+        Outgoing::named(Source::Template, self.name.clone(), self.text.len() as u64)
     }
 
     /// The prompt: the template with the input in its place, or below it. Fails if the template needs an input.
@@ -82,6 +93,11 @@ fn check_places(name: &str, text: &str) -> Result<(), Failure> {
     let Some(place) = places.filter(is_name).find(is_unfilled) else { return Ok(()) };
     let message = format!("the template `{name}` has the place `{{{{{place}}}}}`, which nothing fills");
     Err(Failure::new(Code::Usage, message).with_next(Next::WriteAs(INPUT.into())))
+}
+
+/// The names of all templates, for completion.
+pub(super) fn all(settings: &Settings) -> Vec<String> {
+    folder(settings).map(|folder| names(&folder)).unwrap_or_default()
 }
 
 fn folder(settings: &Settings) -> Result<PathBuf, Failure> {

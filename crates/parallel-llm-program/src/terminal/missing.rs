@@ -40,9 +40,8 @@ fn by_reason<'r>(run: &Run, seats: impl Iterator<Item = &'r SeatView>) -> impl I
     }
     let all = run.seats.len();
     // The names of the whole panel stand above, and say nothing here.
-    let named = move |seats: &[&SeatView]| match seats.len() == all && all > 2 {
-        true => vec![format!("all {all} seats")],
-        false => names(seats),
+    let named = move |seats: &[&SeatView]| {
+        if all > 2 && seats.len() == all { vec![format!("all {all} seats")] } else { names(seats) }
     };
     reasons.into_iter().map(move |(reason, seats)| line(&reason, &named(&seats)))
 }

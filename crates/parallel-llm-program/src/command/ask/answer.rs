@@ -33,19 +33,18 @@ pub(in crate::command) async fn finish(
     if let Some(note) = handle.note() {
         context.console.say(&format!("{}; {}", note.message, vocabulary::describe(note.next_steps())));
     }
-    let (mut report, hurried) = match view::follow(context, handle, ask.view(), ask.leaving(), &mut signals)
-        .await
-    {
-        Followed::Decided { report, hurried } => (*report, hurried),
-        Followed::Stopped(signal) => {
-            // A user who gives a run up does not expect its answer any more, although it is paid for.
-            if handle.is_here() && handle.report().answer.is_some() && !handle.is_unstored() {
-                let (id, demo) = (handle.id(), called::demo_flag());
-                context.console.say(&format!("its answer is kept: see it with `runs show {id}{demo}`"));
+    let (mut report, hurried) =
+        match view::follow(context, handle, ask.view(), ask.leaving(), &mut signals).await {
+            Followed::Decided { report, hurried } => (*report, hurried),
+            Followed::Stopped(signal) => {
+                // A user who gives a run up does not expect its answer any more, although it is paid for.
+                if handle.is_here() && handle.report().answer.is_some() && !handle.is_unstored() {
+                    let (id, demo) = (handle.id(), called::demo_flag());
+                    context.console.say(&format!("its answer is kept: see it with `runs show {id}{demo}`"));
+                }
+                return Ok(exit::of_signal(signal));
             }
-            return Ok(exit::of_signal(signal));
-        }
-    };
+        };
     let written = match (file, &report.answer) {
         (Some(file), Some(answer)) => file.write(answer, &mut signals).await,
         _ => Ok(()),

@@ -22,6 +22,7 @@ const NOT_KEPT: &str = "the texts of this run were not kept";
 #[derive(Debug, clap::Args)]
 pub struct Show {
     /// The run's id or a prefix of it; `@` is the newest, `@~1` the one before
+    #[arg(default_value = "@")]
     pub run: String,
     /// The run report as one JSON object
     #[arg(long)]
