@@ -114,7 +114,8 @@ impl Store {
         let opened = Database::open(&config.location, config.wait).await?;
         let database = opened.database;
         let spills = database.spills(&config.location, &config.spill_folders);
-        let times = WriterTimes { wait: config.wait, heartbeat: config.heartbeat, lease: config.lease };
+        let StoreConfig { wait, heartbeat, lease, .. } = config;
+        let times = WriterTimes { wait, admission: wait, heartbeat, lease };
         let writer = Writer::start(opened.connection, spills.clone(), times)?;
         // An earlier version set aside what it could not take in; it can be merged.
         spills.revive();

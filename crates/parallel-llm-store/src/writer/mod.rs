@@ -47,9 +47,9 @@ use task::WriterTask;
 
 /// Most queued jobs; further callers wait.
 const QUEUE_MAX: usize = 256;
-/// How long the beginning of a run waits for a database that takes nothing. With the time of an attempt, a question is refused
+/// How long the beginning of a run waits for a server that is locked or away. With the time of an attempt, a question is refused
 /// within ten seconds.
-const ADMISSION_WAIT: Duration = Duration::from_secs(3);
+const ADMISSION_WAIT: Duration = Duration::from_secs(7);
 /// Most threads for files in folders that may not respond; further files wait for one of them.
 const FILE_THREADS_MAX: usize = 4;
 
@@ -58,6 +58,8 @@ const FILE_THREADS_MAX: usize = 4;
 pub(crate) struct WriterTimes {
     /// How long a write waits for the locks of other processes.
     pub(crate) wait: Duration,
+    /// The same for the beginning of a run.
+    pub(crate) admission: Duration,
     /// How often the leases of this process's runs are extended.
     pub(crate) heartbeat: Duration,
     /// How long a lease lasts.
@@ -89,6 +91,8 @@ impl Writer {
         times: WriterTimes,
     ) -> Result<Self, Failure> {
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
+        let admission = if connection.is_on_server() { ADMISSION_WAIT } else { times.wait };
+        let times = WriterTimes { admission: times.wait.min(admission), ..times };
         let apart = connection.another();
         let task = WriterTask::new(connection, spills, times);
         let (runs, commits, leases) =
@@ -280,7 +284,7 @@ impl Writer {
     /// Queues the work and returns when it is durable. Queued work is done even if the caller has left.
     async fn ask(&self, work: Work) -> Result<Done, Failure> {
         let (reply, answer) = oneshot::channel();
-        let wait = if work.is_admission() { self.times.wait.min(ADMISSION_WAIT) } else { self.times.wait };
+        let wait = if work.is_admission() { self.times.admission } else { self.times.wait };
         let deadline = clock::shared_now() + wait;
         self.queue.send(Job { work, reply, deadline }).await.map_err(|_| error::closed())?;
         answer.await.map_err(|_| error::closed())?

@@ -33,7 +33,7 @@ use super::local_runs::{LocalRuns, RUNS_MAX};
 use super::{WriterTimes, append, batches, counting, lease, purging};
 use crate::clock;
 use crate::database::{Transaction, WriteConnection};
-use crate::error::{self, DatabaseError};
+use crate::error::{self, DatabaseError, DatabaseErrorKind};
 use crate::row::Purpose;
 use crate::row::event_batch::EventBatch;
 use crate::row::integer;
@@ -280,8 +280,11 @@ impl WriterTask {
             }
             let failure = cause.as_ref().map_or_else(error::held_back, DatabaseError::unwritten);
             let is_locked = cause.as_ref().is_some_and(DatabaseError::is_passing);
+            // A server that is silent for so long would be for as long again.
+            let is_silent = cause.as_ref().is_some_and(|cause| cause.kind == DatabaseErrorKind::Silent);
             attempted.push(match self.keep(work, &failure) {
                 Some(kept) => kept,
+                None if is_silent && work.is_admission() => Attempted::Failed(failure),
                 None if is_locked => Attempted::Locked(failure),
                 None => Attempted::Failed(failure),
             });

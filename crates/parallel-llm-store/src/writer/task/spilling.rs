@@ -53,6 +53,8 @@ impl WriterTask {
             return None;
         }
         self.keep_in_file(lease, batch, failure)?;
+        // Later events of this epoch must not be written before.
+        self.spilled.insert(lease.run_id);
         // A request that another machine could send as well leaves only once the database knows of it.
         Some(if batch.sends() && self.connection.is_on_server() {
             Attempted::Kept(lease)
@@ -73,7 +75,6 @@ impl WriterTask {
         let notice = self.spill(lease, batch, failure)?;
         self.cached.remove(&lease.run_id);
         self.spills_wait = true;
-        self.spilled.insert(lease.run_id);
         self.local.put_notice(lease.run_id, notice);
         Some(())
     }
