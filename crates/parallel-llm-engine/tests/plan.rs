@@ -311,7 +311,8 @@ fn the_output_cap_leaves_room_for_the_prompt() {
     let caps = |context_tokens| {
         let model = ModelInfo { context_tokens: Some(context_tokens), ..info("vendor/narrow") };
         let catalogue = Catalogue::new(vec![model], true);
-        let settings = Defaults { prompt_chars_max: 10_000, max_tokens: 8_000, ..settings() };
+        let settings =
+            Defaults { synthesizers: Vec::new(), prompt_chars_max: 10_000, max_tokens: 8_000, ..settings() };
         let terms =
             Terms { defaults: &settings, providers: &providers(), catalogues: &catalogues(catalogue) };
         let request = RunRequest {

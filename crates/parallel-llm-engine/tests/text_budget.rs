@@ -162,7 +162,7 @@ async fn a_run_full_of_text_cuts_its_answers_and_sends_no_more_requests() {
     let expected = [
         (SeatStatus::Answered, Some("12345678")),
         (SeatStatus::Cut, Some("abcd")),
-        (SeatStatus::Failed, None),
+        (SeatStatus::Skipped, None),
     ];
     assert_eq!(texts, expected);
     let codes: Vec<_> =
