@@ -286,5 +286,5 @@ fn pages_name_the_toolchain_that_the_manifest_asks_for() {
     for name in ["README.md", "docs/tutorial.md", "CONTRIBUTING.md"] {
         assert!(page(name).contains(&format!("Rust {rust} or newer")), "{name}: {rust}");
     }
-    assert!(page("deploy/Dockerfile").contains(&format!("FROM rust:{rust}-")), "{rust}");
+    assert!(page("deploy/Dockerfile").contains(&format!("=rust:{rust}-")), "{rust}");
 }

@@ -280,6 +280,6 @@ fn replay_reads_paid_answers_with_an_extractor() {
     let replaying = ["runs", "replay", run, "--strategy", "vote@extractor=llm", "--json"];
     let report = sandbox.call(replaying).settings(settings).run().json();
     assert_eq!(line(&sandbox, &report), "complete verbatim 11110");
-    insta::assert_snapshot!(report["synthesis"]["reason"].as_str().unwrap_or("-"), @"by what the extractor `google/gemini-4-argon` reads, no two answers agree; this is the one closest to the others");
+    insta::assert_snapshot!(report["synthesis"]["reason"].as_str().unwrap_or("-"), @"by what the extractor `google/gemini-4-argon` reads, no two answers agree; this is the answer closest to the others, word for word");
     insta::assert_snapshot!(serde_json::to_string(&report["agreement"]["clusters"]).expect("it is JSON"), @r#"[{"seats":[1],"value":"Take the first design."},{"seats":[2],"value":"Take the second design."},{"seats":[3],"value":"Take the first design, and test it."}]"#);
 }
