@@ -26,7 +26,7 @@ fn file(signature: &[u8]) -> Vec<u8> {
 }
 
 fn png() -> Vec<u8> {
-    file(b"\x89PNG\r\n\x1a\n")
+    file(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
 }
 
 fn pdf() -> Vec<u8> {

@@ -164,13 +164,17 @@ fn every_command_that_is_not_run_is_still_documented() {
 }
 
 /// Commands with an error or a warning, and the part of the message that the page on troubleshooting quotes.
-const QUOTED: [(&str, &str); 8] = [
+const QUOTED: [(&str, &str); 9] = [
     ("parallel-llm-mcp ask -m groq:llama Why?", "no API key is set for"),
     ("parallel-llm-mcp ask -m openai/gpt-9 Why?", "is unknown"),
     ("parallel-llm-mcp ask Why? @.env", "is not sent: by its name it holds"),
     ("sleep 6 | parallel-llm-mcp ask -q Why?", "nothing came on stdin within 5 s"),
     ("parallel-llm-mcp ask --check 'grep x | wc' Why?", "is run without a shell"),
     ("parallel-llm-mcp ask --budget 0.001 Why?", "the run may cost up to"),
+    (
+        "OPENROUTER_BASE_URL=http://127.0.0.1:1/api/v1 parallel-llm-mcp ask -m lab/newest Why?",
+        "no price is known for",
+    ),
     ("parallel-llm-mcp ask --output-dir design.md/below Why?", "cannot be written"),
     ("PARALLEL_LLM_DATA_DIR=broken parallel-llm-mcp ask Why?", "the run database"),
 ];

@@ -150,7 +150,7 @@ fn a_reason_that_seats_share_is_shown_once() {
     let sandbox = with_a_silent_seat().scripted(ONE, refused()).scripted(TWO, refused());
     let shown = |columns: u16, rows: u16| {
         let words = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "-m", ONE, "Why?"];
-        let mut terminal = sandbox.call(words).on_screen(columns, rows);
+        let terminal = sandbox.call(words).on_screen(columns, rows);
         terminal.until("three have failed", |text| text.matches(" failed").count() == 3);
         let shown = terminal.masked();
         leave(terminal);
@@ -232,7 +232,7 @@ fn what_is_made_of_many_answers_stays_in_sight() {
     let sandbox = sandbox();
     let mut words = vec!["ask", "--no-files", "--synthesizer", FUSER, "-m", ONE];
     words.extend((0..15).flat_map(|_| ["-m", THREE]));
-    let mut terminal = sandbox.call(words).arg("Why?").on_screen(60, 12);
+    let terminal = sandbox.call(words).arg("Why?").on_screen(60, 12);
     terminal.until("it is fused", |text| text.contains("── fusing") && text.contains("Use"));
     let shown = terminal.text();
     let is_below = |line: &str| line.contains(" fusing: google/");
@@ -302,7 +302,7 @@ fn fifty_seats_that_fail_for_one_reason_leave_room_for_it() {
     let sandbox = with_a_silent_seat().scripted(ONE, Script::fault(Fault::AuthBad));
     let mut words = vec!["ask", "--no-files", "--budget", "20", "-m", THREE];
     words.extend((0..49).flat_map(|_| ["-m", ONE]));
-    let mut terminal = sandbox.call(words).arg("Why?").on_screen(60, 12);
+    let terminal = sandbox.call(words).arg("Why?").on_screen(60, 12);
     terminal.until("all have failed", |text| text.contains("seats 2-50"));
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                                                  <time>

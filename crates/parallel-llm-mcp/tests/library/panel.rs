@@ -77,7 +77,9 @@ async fn history_and_system_prompt_are_sent_and_files_are_read() {
         .attach(&note)
         .attach_bytes("dot.png", *b"\x89PNG\r\n\x1a\n");
     panel.ask(question).await.unwrap();
-    let sent = upstream.simulator.requests()[0].body["messages"].clone();
+    let requests = upstream.simulator.requests();
+    let sent = requests.iter().map(|request| &request.body["messages"]).find(|sent| sent.is_array());
+    let sent = sent.expect("a model was asked").clone();
     let roles: Vec<&str> = sent.as_array().unwrap().iter().filter_map(|it| it["role"].as_str()).collect();
     assert_eq!(roles, ["system", "user", "assistant", "user"]);
     let last = sent[3]["content"].to_string();
