@@ -160,7 +160,7 @@ impl Underway {
             context.log.overtaken().await;
             context.hub.hand_over();
             // Replies under way are paid for, and are read to their end.
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             biased;

@@ -1,12 +1,12 @@
 //! The requests of a connection that are not answered yet.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use rmcp::model::RequestId;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::line::Refusal;
-use super::reply_turns::ReplyTurn;
 use parallel_llm_http::message;
 
 /// The most requests in flight. The service does a thousand runs; other requests are short.
@@ -20,8 +20,8 @@ pub(super) struct Pending(watch::Sender<HashMap<RequestId, Accepted>>);
 struct Accepted {
     /// Its memory in bytes.
     load: usize,
-    /// The turn in which its reply is made.
-    turn: Option<ReplyTurn>,
+    /// The turn in which its reply is made; held, not read.
+    turn: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Pending {
@@ -39,10 +39,10 @@ impl Pending {
     }
 
     /// Holds the turn until the request is answered, if it is not yet.
-    pub(super) fn hold(&self, id: &RequestId, turn: &ReplyTurn) {
+    pub(super) fn hold(&self, id: &RequestId, turn: Arc<OwnedSemaphorePermit>) {
         self.0.send_if_modified(|requests| {
             if let Some(request) = requests.get_mut(id) {
-                request.turn = Some(turn.clone());
+                request.turn = Some(turn);
             }
             false
         });

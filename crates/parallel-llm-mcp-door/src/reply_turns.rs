@@ -20,7 +20,7 @@ pub(super) struct ReplyTurns(Arc<Semaphore>);
 
 /// A turn. It ends when its last clone is dropped.
 #[derive(Clone, Debug)]
-pub(super) struct ReplyTurn(#[expect(dead_code, reason = "it is held, not read")] Arc<OwnedSemaphorePermit>);
+pub(super) struct ReplyTurn(Arc<OwnedSemaphorePermit>);
 
 /// A request on a pipe, whose turn lasts until its reply is queued.
 #[derive(Clone)]
@@ -54,7 +54,7 @@ impl ReplyTurn {
     /// Makes the turn last until the reply to the request with these extensions is queued.
     pub(super) fn until_queued(&self, extensions: &Extensions) {
         if let Some(Unqueued { pending, id }) = extensions.get() {
-            pending.hold(id, self);
+            pending.hold(id, Arc::clone(&self.0));
         }
     }
 }

@@ -71,10 +71,8 @@ const SCRIPT_BYTES_MAX: usize = 16 * 1024;
 #[test]
 fn bash_completes_values_of_this_machine() {
     let sandbox = sandbox();
-    sandbox.write(
-        ".config/parallel-llm-mcp/config.toml",
-        "[presets.mine]\npanel = ['a/b', 'c/$(>hacked)']\n",
-    );
+    sandbox
+        .write(".config/parallel-llm-mcp/config.toml", "[presets.mine]\npanel = ['a/b', 'c/$(>hacked)']\n");
     let run = sandbox.call(["ask", "--json", "-m", "x-ai/grok-4.7", "Why?"]).run().json();
     let run = run["run_id"].as_str().expect("a run has an id").to_owned();
     let script = sandbox.call(["completions", "bash"]).run().text().to_owned();

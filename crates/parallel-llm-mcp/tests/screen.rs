@@ -232,7 +232,7 @@ fn what_is_made_of_many_answers_stays_in_sight() {
     let sandbox = sandbox();
     let mut words = vec!["ask", "--no-files", "--synthesizer", FUSER, "-m", ONE];
     words.extend((0..15).flat_map(|_| ["-m", THREE]));
-    let terminal = sandbox.call(words).arg("Why?").on_screen(60, 12);
+    let mut terminal = sandbox.call(words).arg("Why?").on_screen(60, 12);
     terminal.until("it is fused", |text| text.contains("── fusing") && text.contains("Use"));
     let shown = terminal.text();
     let is_below = |line: &str| line.contains(" fusing: google/");

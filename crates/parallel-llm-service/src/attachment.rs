@@ -10,6 +10,7 @@ mod kind;
 mod roots;
 mod search;
 mod secret;
+mod shown;
 mod tally;
 
 use std::borrow::Cow;
@@ -21,8 +22,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use parallel_llm_engine::value::answer::steers;
 use parallel_llm_engine::value::next::{Advice, Argument, Next};
-use parallel_llm_engine::{Attachment, Code, Failure, Message, Part, Role, RunPlan};
-use serde_json::{Value, json};
+use parallel_llm_engine::{Attachment, Code, Failure, Message, Part, Role};
 
 use parallel_llm_engine::text::safe;
 use parallel_llm_settings::pinned_folder::open_file;
@@ -34,6 +34,7 @@ use self::search::{FoundFiles, Pattern, Search};
 pub use self::kind::is_taken;
 pub(crate) use self::roots::Roots;
 pub use self::search::is_pattern;
+pub use self::shown::{messages_json, plan_json, prompt_text};
 pub use self::tally::{AttachmentTally, Skipped};
 
 /// The most pictures and documents of one question. Labs accept from 10 to 100 pictures; more are usually a mistaken
@@ -452,38 +453,6 @@ pub fn is_address(path: &Path) -> bool {
 
 fn invalid(message: impl AsRef<str>) -> Failure {
     Failure::new(Code::AttachmentInvalid, message)
-}
-
-/// The messages for readers: their texts, and their files by name, type and size.
-pub fn prompt_text(messages: &[Message]) -> String {
-    let described = |part: &Part| match part {
-        Part::Text { text } => text.clone(),
-        Part::File(file) => format!("[attached: {}, {}, {} bytes]", file.name, file.media_type, file.bytes()),
-    };
-    let parts = messages.iter().flat_map(|message| &message.parts);
-    parts.map(described).collect::<Vec<_>>().join("\n\n")
-}
-
-/// The messages as JSON, with the size of each file in place of its bytes.
-pub fn messages_json(messages: &[Message]) -> Value {
-    let part = |part: &Part| match part {
-        Part::File(file) => {
-            json!({ "type": "file", "name": file.name, "media_type": file.media_type, "bytes": file.bytes() })
-        }
-        Part::Text { text } => json!({ "type": "text", "text": text }),
-    };
-    let message = |message: &Message| {
-        let parts: Vec<Value> = message.parts.iter().map(part).collect();
-        json!({ "role": message.role, "parts": parts })
-    };
-    messages.iter().map(message).collect::<Vec<Value>>().into()
-}
-
-/// The plan as JSON, with the size of each file in place of its bytes.
-pub fn plan_json(plan: &RunPlan) -> Value {
-    let mut described = json!(RunPlan { messages: [].into(), ..plan.clone() });
-    described["messages"] = messages_json(&plan.messages);
-    described
 }
 
 #[cfg(test)]

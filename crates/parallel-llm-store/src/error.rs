@@ -103,13 +103,12 @@ impl DatabaseErrorKind {
                 next: &[Next::Do(Advice::TryAgain)],
                 passes: true,
             },
-            Self::Away => Description {
-                words: "its server cannot be reached",
-                next: &[Next::Do(Advice::TryAgain), Next::Do(Advice::CheckNetworkAndAddress)],
-                passes: true,
-            },
-            Self::Silent => Description {
-                words: "its server does not answer",
+            Self::Away | Self::Silent => Description {
+                words: if matches!(self, Self::Away) {
+                    "its server cannot be reached"
+                } else {
+                    "its server does not answer"
+                },
                 next: &[Next::Do(Advice::TryAgain), Next::Do(Advice::CheckNetworkAndAddress)],
                 passes: true,
             },

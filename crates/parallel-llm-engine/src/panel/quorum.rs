@@ -127,8 +127,8 @@ impl Quorum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::catalogue::PriceSource;
     use crate::request::panel::{ModelRef, ProviderId};
-    use crate::request::price::PriceSource;
 
     fn asking(wait: Wait, seats: &[Seat]) -> Quorum {
         let mut quorum = Quorum::new(wait);

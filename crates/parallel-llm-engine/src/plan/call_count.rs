@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{RunPlan, step};
+use crate::request::catalogue::PriceSource;
 use crate::request::panel::{ModelRef, ProviderId, Seat, SeatNumber};
-use crate::request::price::PriceSource;
 use crate::request::strategy::{Calls, Extractor, Format, Strategy, StrategyChoice, StrategyOptions};
 
 /// The calls of a run in which none fails and no option is set.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::plan::{Defaults, Terms, unknown};
+use crate::request::catalogue::PriceSource;
 use crate::request::catalogue::{ModelInfo, Price};
 use crate::request::flow::FlowStage;
 use crate::request::panel::{ModelRef, PanelEntry, SEATS_MAX, Seat, SeatNumber};
 use crate::request::persona_prompt::PersonaPrompt;
-use crate::request::price::PriceSource;
 use crate::request::{Effort, Message, RunRequest, persona};
 use crate::value::answer::Failure;
 use crate::value::code::Code;

@@ -8,8 +8,8 @@ use crate::plan::caller_slot::CallerSlot;
 use crate::plan::flow::{PlannedFlow, chain_of};
 use crate::plan::step::{Step, StepKey, StepRole, longest_tokens};
 use crate::plan::worst_case::WorstCase;
+use crate::request::catalogue::PriceSource;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::request::price::PriceSource;
 use crate::request::strategy::StrategyOptions;
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
@@ -96,7 +96,7 @@ impl RunPlan {
             let model = &self.seat_at(slot)?.model;
             Some(WorstCase::of(model, self.worst_request(slot).map(|_| PicoUsd::ZERO)))
         });
-        WorstCase::Known(known).plus(may_be.sum())
+        may_be.sum::<WorstCase>().plus(&WorstCase::Known(known))
     }
 
     /// The models whose price is an estimate from another provider's list, each once.

@@ -63,7 +63,7 @@ impl WorstCase {
 
     /// Both together.
     #[must_use]
-    pub fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: &Self) -> Self {
         let known = self.known_part().plus(other.known_part());
         let mut models = match self {
             Self::Known(_) => Vec::new(),
@@ -107,7 +107,7 @@ impl WorstCase {
 
 impl std::iter::Sum for WorstCase {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::ZERO, Self::plus)
+        all.fold(Self::ZERO, |sum, next| sum.plus(&next))
     }
 }
 

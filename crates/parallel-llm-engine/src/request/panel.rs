@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::request::catalogue::PriceSource;
 use crate::request::catalogue::{Inputs, Price};
 use crate::request::persona_prompt::{self, PersonaPrompt, Stance};
-use crate::request::price::PriceSource;
 use crate::request::{Effort, Message, Part, Role};
 use crate::value::answer::Failure;
 use crate::value::code::Code;

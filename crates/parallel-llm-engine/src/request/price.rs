@@ -2,34 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
-use crate::request::catalogue::{ModelInfo, Price};
+use crate::request::catalogue::{ModelInfo, Price, PriceSource};
 use crate::request::panel::{ModelRef, ProviderId};
-
-/// Where the price of a seat comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PriceSource {
-    /// The list of the provider.
-    #[default]
-    List,
-    /// The user's settings.
-    Settings,
-    /// The list of another provider that sells the same model: an estimate.
-    Estimate,
-    /// Nobody asks for money: the server is the user's own machine.
-    OwnMachine,
-    /// The provider's current list lacks the model, so it is not asked under a limit.
-    Unlisted,
-}
-
-impl PriceSource {
-    /// Whether it is the usual one, which is not stored.
-    pub fn is_list(&self) -> bool {
-        *self == Self::List
-    }
-}
 
 /// What is known of prices besides the lists of the providers.
 #[derive(Clone, Debug, Default)]

@@ -12,7 +12,6 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest};
 
 use super::answer_file::AnswerFile;
-use super::continued::Behind;
 use super::dry_run::Sent;
 use super::opened::BoundPage;
 use super::outgoing::{Outgoing, Source};
@@ -52,9 +51,9 @@ pub struct Ask {
     #[arg(short, long = "continue", value_name = "RUN", num_args = 0..=1)]
     #[arg(default_missing_value = "@", help_heading = QUESTION)]
     pub continued: Option<String>,
-    /// Where the value of `--continue` stands if it may be a part of the question.
+    /// How many parts of the question stand before the value of `--continue`, if that may be one of them.
     #[arg(skip)]
-    pub behind_continue: Option<Behind>,
+    pub parts_before_continued: Option<usize>,
     /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text, a folder, or a pattern such as 'src/**/*.rs' in quotes;
     /// `-` attaches stdin; repeat for more
     #[arg(short, long = "attach", value_name = "PATH", help_heading = QUESTION)]

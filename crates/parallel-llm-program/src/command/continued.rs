@@ -19,13 +19,6 @@ const ID_CHARS_MIN: usize = 6;
 /// What each id begins with until the year 3084.
 const ID_START: char = '0';
 
-/// The value behind `-c` and a blank, which is a run or a part of the question.
-#[derive(Debug)]
-pub struct Behind {
-    /// The parts of the question in front of it.
-    parts_before: usize,
-}
-
 impl Ask {
     /// Gives a value behind `-c` and a blank back to the question, unless it has the form of a run's name.
     pub(super) fn settle_continued(&mut self, matches: &ArgMatches, arguments: &[OsString]) {
@@ -42,7 +35,7 @@ impl Ask {
             return;
         }
         let before = matches.indices_of("prompt").into_iter().flatten().filter(|part| *part < at).count();
-        self.behind_continue = Some(Behind { parts_before: before });
+        self.parts_before_continued = Some(before);
         if !has_form(value) {
             self.give_back();
         }
@@ -50,15 +43,15 @@ impl Ask {
 
     /// Makes the value behind `-c` a part of the question.
     fn give_back(&mut self) {
-        if let (Some(value), Some(behind)) = (self.continued.take(), self.behind_continue.take()) {
-            self.prompt.insert(behind.parts_before, value.into());
+        if let (Some(value), Some(before)) = (self.continued.take(), self.parts_before_continued.take()) {
+            self.prompt.insert(before, value.into());
             self.continued = Some(NEWEST.to_owned());
         }
     }
 
     /// Finds out whether the value behind `-c` is a run, and refuses the id of a run as a part of the question.
     pub(super) async fn resolve_continued(&mut self, context: &CommandContext<'_>) -> Result<(), Failure> {
-        if let (Some(name), Some(_)) = (self.continued.as_deref(), &self.behind_continue)
+        if let (Some(name), Some(_)) = (self.continued.as_deref(), self.parts_before_continued)
             && name.len() < ID_CHARS_MIN
             && let Err(failure) = context.service.runs.run_id(name).await
             && failure.code == Code::RunNotFound

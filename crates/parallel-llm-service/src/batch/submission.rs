@@ -147,7 +147,7 @@ impl Submission<'_> {
         let worst_case = cost.worst_case.known_part();
         self.summary.likely = self.summary.likely.plus(cost.likely);
         self.summary.worst_case =
-            std::mem::replace(&mut self.summary.worst_case, WorstCase::ZERO).plus(cost.worst_case);
+            std::mem::replace(&mut self.summary.worst_case, WorstCase::ZERO).plus(&cost.worst_case);
         Ok(JobRequest { json, worst_case })
     }
 

@@ -80,7 +80,7 @@ mod tests {
             ("team", "sk-or-v1-0000", None),
             ("mistral", "0000-0000", None),
         ] {
-            let message = refusal(provider, text).map(|failure| failure.message.to_string());
+            let message = refusal(provider, text).map(|failure| failure.message.clone());
             match (why, message) {
                 (None, None) => {}
                 (Some(why), Some(message)) => assert!(message.contains(why), "{text}: {message}"),

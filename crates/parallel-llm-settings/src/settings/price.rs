@@ -48,14 +48,12 @@ pub(super) fn read(reader: Reader<'_>, name: &Key<'_>, value: &Item<'_>) -> Resu
             _ => return Err(reader.unknown(key, KEYS.iter().map(|(known, _)| *known))),
         }
     }
-    match (input, output) {
-        (Some(input), Some(output)) => Ok(Price { input, output, request }),
-        _ => {
-            let message = format!("the price of `{}` needs both kinds of tokens", name.get_ref());
-            let next = parallel_llm_engine::value::next::Next::WriteAs(WRITTEN.into());
-            Err(reader.refuse(value.span(), invalid(message).with_next(next)))
-        }
+    if let (Some(input), Some(output)) = (input, output) {
+        return Ok(Price { input, output, request });
     }
+    let message = format!("the price of `{}` needs both kinds of tokens", name.get_ref());
+    let next = parallel_llm_engine::value::next::Next::WriteAs(WRITTEN.into());
+    Err(reader.refuse(value.span(), invalid(message).with_next(next)))
 }
 
 /// Rounded up, because a run must not cost more than is said.

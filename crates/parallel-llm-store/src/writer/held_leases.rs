@@ -89,7 +89,7 @@ impl HeldLeases {
     /// Whether this process may act for the run.
     pub(crate) fn holds(&self, lease: Lease) -> bool {
         let leases = self.leases.lock();
-        let usable = self.length - self.length / MARGIN_PART;
+        let usable = self.length.saturating_sub(self.length / MARGIN_PART);
         let held = leases.held.get(&lease.run_id).filter(|held| held.epoch == lease.epoch);
         held.is_some_and(|held| held.since.elapsed() < usable)
     }

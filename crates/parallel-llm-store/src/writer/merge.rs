@@ -54,7 +54,9 @@ pub(super) fn merged(stored: &[Recorded], epoch: u64, held: &[Recorded]) -> Vec<
     let held: Vec<Recorded> = held.iter().filter(|recorded| !is_merged(recorded)).cloned().collect();
     let held = held.as_slice();
     let mut requests = KnownRequests::default();
-    stored.iter().for_each(|recorded| requests.note(&recorded.event));
+    for recorded in stored {
+        requests.note(&recorded.event);
+    }
     let unsent = unsent(&requests, held);
     let mut numbers: BTreeMap<Attempt, Attempt> = BTreeMap::new();
     let mut merged = Vec::new();

@@ -10,6 +10,7 @@
 //! well. A run whose events could not be written anywhere is released as soon as the database accepts writes again, since the engine has stopped writing to
 //! it.
 
+mod access;
 pub(crate) mod closing;
 mod spilling;
 
@@ -19,8 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
-use parallel_llm_engine::value::next::Advice;
-use parallel_llm_engine::{Code, Failure, RunId};
+use parallel_llm_engine::{Failure, RunId};
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
@@ -40,9 +40,8 @@ use crate::row::integer;
 use crate::row::ownership::{Owner, Stamp};
 use crate::row::text_row::IndexScope;
 use crate::search::index::{self, INDEX_BYTES};
-use crate::sessions::SessionWork;
 use crate::spill::Spills;
-use crate::tokens::{self, NewToken, StoredToken, Token};
+use crate::tokens::{self, StoredToken};
 
 /// Most jobs in one transaction.
 const JOBS_MAX: usize = 256;
@@ -425,7 +424,8 @@ impl WriterTask {
             Work::TruncateWal => Ok(Ok(Done::WalTruncated(false))),
             Work::ImportSpills | Work::Nothing => Ok(Ok(Done::Written)),
             Work::CreateToken(new) => {
-                Ok(create_token(transaction, new, stamp.now_ms)?.map(|token| Done::Token(Some(token))))
+                Ok(access::create_token(transaction, new, stamp.now_ms)?
+                    .map(|token| Done::Token(Some(token))))
             }
             Work::RevokeToken(id) => {
                 let revoked = transaction.revoke_token(*id, stamp.now_ms)?;
@@ -433,7 +433,7 @@ impl WriterTask {
             }
             Work::Batch(work) => Ok(batches::work(transaction, work, stamp)?.map(Done::Batch)),
             Work::Session(work) => {
-                change_session(transaction, work, stamp.now_ms)?;
+                access::change_session(transaction, work, stamp.now_ms)?;
                 Ok(Ok(Done::Written))
             }
             Work::NoteTokenUse(id) => {
@@ -587,38 +587,4 @@ impl WriterTask {
         let lease_until_ms = now_ms + integer(self.times.lease.as_millis() as u64);
         Stamp { owner: self.owner.clone(), now_ms, lease_until_ms }
     }
-}
-
-/// Begins or ends a session, or records that it is used.
-fn change_session(
-    transaction: &mut Transaction,
-    work: &SessionWork,
-    now_ms: i64,
-) -> Result<(), DatabaseError> {
-    match work {
-        SessionWork::Begin(new, limits) => {
-            transaction.make_room_for_session(new.holder, limits, now_ms)?;
-            transaction.insert_session(new, now_ms)
-        }
-        SessionWork::End(hash) => transaction.delete_session(*hash),
-        SessionWork::NoteUse(hash) => transaction.note_session_use(*hash, now_ms),
-    }
-}
-
-/// Writes a new token. Refuses a name that any token ever had.
-fn create_token(
-    transaction: &mut Transaction,
-    new: &NewToken,
-    now_ms: i64,
-) -> Result<Admission<Token>, DatabaseError> {
-    let tokens_max = tokens::TOKENS_MAX;
-    if transaction.reader().count_tokens()? >= tokens_max {
-        let message = format!("there are {tokens_max} tokens already, revoked ones included");
-        return Ok(Err(error::refused(message).with_next(Advice::UseOneOfThem)));
-    }
-    let Some(created) = transaction.insert_token(&StoredToken::of(new, now_ms))? else {
-        let message = format!("there is a token `{}` already, or there was one", new.name);
-        return Ok(Err(Failure::new(Code::Usage, message).with_next(Advice::NameAnotherToken)));
-    };
-    Ok(created.checked())
 }

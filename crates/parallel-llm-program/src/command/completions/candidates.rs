@@ -86,8 +86,8 @@ pub(super) async fn values(context: &CommandContext<'_>, kind: &Kind) -> Result<
     let settings = &service.settings;
     let names: Vec<String> = match kind {
         Kind::Presets => {
-            let presets = settings.presets.iter().map(|(name, _)| name.clone());
-            presets.chain(settings.flows.iter().map(|(name, _)| name.clone())).collect()
+            let presets = settings.presets.keys().cloned();
+            presets.chain(settings.flows.keys().cloned()).collect()
         }
         Kind::Models => {
             let names = service.models.cached_names().await?;
@@ -106,7 +106,7 @@ pub(super) async fn values(context: &CommandContext<'_>, kind: &Kind) -> Result<
         Kind::Batches => service.batches.list().await?.iter().map(|batch| batch.id.to_string()).collect(),
         Kind::Providers => settings.providers.iter().map(|provider| provider.id.to_string()).collect(),
         Kind::Templates => template::all(settings),
-        Kind::Flows => settings.flows.iter().map(|(name, _)| name.clone()).collect(),
+        Kind::Flows => settings.flows.keys().cloned().collect(),
         Kind::Codes => Code::ALL.iter().map(|code| code.as_str().to_owned()).collect(),
         Kind::Efforts => Effort::ALL.iter().map(|effort| effort.word().to_owned()).collect(),
         Kind::Words(words) => words.clone(),

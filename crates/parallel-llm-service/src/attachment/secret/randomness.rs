@@ -99,7 +99,9 @@ pub(super) fn is_varied(text: &str) -> bool {
 /// How many different bytes there are.
 fn different(bytes: &[u8]) -> usize {
     let mut is_there = [false; 256];
-    bytes.iter().for_each(|byte| is_there[usize::from(*byte)] = true);
+    for byte in bytes {
+        is_there[usize::from(*byte)] = true;
+    }
     is_there.iter().filter(|there| **there).count()
 }
 

@@ -218,7 +218,7 @@ fn is_token_at(text: &str, at: usize) -> bool {
     let has_way = |(head, letters, min, max): &&Shape| {
         let Some(tail) = rest.strip_prefix(head) else { return false };
         let length = run(tail, *letters);
-        let secret = tail[length..].trim_start_matches(|it: char| it == '/' || it == '@' || it == '-');
+        let secret = tail[length..].trim_start_matches(['/', '@', '-']);
         let whole =
             tail[length..].split(|it: char| !it.is_ascii_alphanumeric() && !"/_-@".contains(it)).next();
         (*min..=*max).contains(&length)

@@ -132,7 +132,7 @@ impl WriterTask {
             match self.import_file(&path) {
                 Ok(ImportResult::Imported) => drop(std::fs::remove_file(&path)),
                 Ok(ImportResult::Overtaken(lease)) => {
-                    lost.entry((lease.run_id, lease.epoch)).or_default().push(path)
+                    lost.entry((lease.run_id, lease.epoch)).or_default().push(path);
                 }
                 Ok(ImportResult::SetAside) => spill::set_aside(&path, spill::ASIDE),
                 Ok(ImportResult::Damaged) => spill::set_aside(&path, spill::DAMAGED),
