@@ -533,6 +533,8 @@ impl WriterTask {
             self.import_spills();
         }
         self.release_lost();
+        // Beats may come more often than looks at what is kept.
+        self.answer_kept();
     }
 
     /// Counts closed runs and adds their texts to the index, as many as fit in one transaction.
