@@ -47,9 +47,12 @@ impl Store {
             return Err(Failure::new(Code::Busy, message).with_next([Next::See("store check".into())]));
         }
         let Opened { database, mut connection } = Database::open(to, WAIT).await?;
-        let copied = self.shared.database.read(move |reader| copy(reader, &mut connection)).await?;
+        let copying = move |reader: &Reader<'_>| Ok((copy(reader, &mut connection)?, connection));
+        // It stays open while the copy is read: the last connection to a file removes its log as it closes.
+        let (copied, connection) = self.shared.database.read(copying).await?;
         let found = database.read(|reader| TABLES.iter().map(|table| extent(reader, table)).collect()).await;
         database.close().await;
+        drop(connection);
         let found: Vec<Extent> = found?;
         for (expected, found) in copied.iter().zip(&found) {
             if (expected.1, &expected.2) != (found.1, &found.2) {
