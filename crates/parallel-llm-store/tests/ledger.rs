@@ -71,7 +71,7 @@ async fn every_request_has_a_row_with_its_result() {
             r#"{"seat":1} 1 lab/one failed upstream - reported 500000000000 - - gen-0"#,
             r#"{"seat":1} 2 lab/one answered - 1000 estimated 500000000000 7 9 gen-1"#,
             r#"{"seat":2} 1 lab/two failed upstream - reported 500000000000 - - -"#,
-            r#"{"synthesizer":1} 1 lab/three unknown - - reported - - - -"#,
+            r#"{"synthesizer":1} 1 lab/three unknown - - reported 0 - - -"#,
         ]
     );
     let lease = fixture.store.take_over(run_id(1)).await.unwrap();
@@ -79,7 +79,7 @@ async fn every_request_has_a_row_with_its_result() {
     let reopening = Reopening::resume(&plan(1, StoreMode::Metadata), Vec::new());
     let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
     fixture.store.append(lease, recorded(lease.next_seq, vec![reopened, reconciled])).await.unwrap();
-    assert_eq!(calls(&fixture)[3], r#"{"synthesizer":1} 1 lab/three unknown - 77 reported - 7 9 -"#);
+    assert_eq!(calls(&fixture)[3], r#"{"synthesizer":1} 1 lab/three unknown - 77 reported 0 7 9 -"#);
 }
 
 #[tokio::test]
@@ -336,7 +336,7 @@ async fn continuing_a_run_is_limited_and_a_refusal_changes_nothing() {
         rows[2..],
         [
             r#"{"seat":2} 2 lab/two sent - - reported 500000000000 - - -"#,
-            r#"{"seat":3} 1 lab/four sent - - reported - - - -"#,
+            r#"{"seat":3} 1 lab/four sent - - reported 500000000000 - - -"#,
         ]
     );
     assert_eq!(a_seat(3, "lab/four"), new(3));
