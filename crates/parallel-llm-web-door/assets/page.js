@@ -253,7 +253,7 @@ function replace(id, html) {
   }
   for (const field of all('input[name]:not([type=hidden]), select[name]', old)) {
     const twin = same(field, fresh);
-    if (twin && field.value) twin.value = field.value;
+    if (twin && isChanged(field)) twin.value = field.value;
   }
   // Why a button did nothing stands until it is pressed again.
   for (const told of all('form > .notice', old)) {
@@ -263,6 +263,12 @@ function replace(id, html) {
   if (active && replaceAround(active, old, fresh)) return;
   old.replaceWith(fresh);
   if (active) same(active, fresh)?.focus({ preventScroll: true });
+}
+
+// Whether a field has another value than it came with: what nobody chose follows what the server offers by now.
+function isChanged(field) {
+  const offered = field.options ? (find('[selected]', field) ?? field.options[0])?.value : field.defaultValue;
+  return field.value !== (offered ?? '');
 }
 
 // Replaces all but the child with the focus, if that has not changed: a screen reader reads a new one aloud.

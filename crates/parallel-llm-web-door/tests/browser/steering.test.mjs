@@ -73,6 +73,23 @@ test('when the answer is there, late seats hold nothing back and the visitor end
   await visitor.end();
 });
 
+test('the form that compares offers what a reload would, except where the visitor chose', async () => {
+  for (const chosen of [null, '4']) {
+    const { visitor } = await waiting([1]);
+    const [left, right] = ['left', 'right'].map(name => visitor.page.locator(`#comparing select[name=${name}]`));
+    const shown = async () => [await left.inputValue(), await right.inputValue()];
+    for (const seat of [2, 3, 4, 5]) await visitor.sees(`#seat-${seat} .state`, 'answered');
+    await right.locator('option').nth(3).waitFor({ state: 'attached' });
+    assert.deepEqual(await shown(), ['2', '3']);
+    if (chosen) await right.selectOption(chosen);
+    await button(visitor, 'Synthesize now').click();
+    await left.locator('option[value=final]').waitFor({ state: 'attached' });
+    assert.deepEqual(await shown(), ['final', chosen ?? '2']);
+    visitor.isClean();
+    await visitor.end();
+  }
+});
+
 test('a run whose late seats hang is deleted at once', async () => {
   const { run, visitor } = await waiting([5]);
   for (const seat of [1, 2, 3, 4]) await visitor.sees(`#seat-${seat} .state`, 'answered');
