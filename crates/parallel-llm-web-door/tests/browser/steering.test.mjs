@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
 import { AT_ONCE, MODELS, pause, words } from './program.mjs';
 import { setUp } from './setup.mjs';
 
@@ -88,6 +89,29 @@ test('the form that compares offers what a reload would, except where the visito
     visitor.isClean();
     await visitor.end();
   }
+});
+
+test('“Read the answer” leads to its beginning on a phone, too, where a lost connection is told in full', async () => {
+  const { visitor } = await waiting([5], { viewport: PHONE });
+  for (const seat of [1, 2, 3, 4]) await visitor.sees(`#seat-${seat} .state`, 'answered');
+  await button(visitor, 'Synthesize now').click();
+  await visitor.page.getByRole('link', { name: 'Read the answer' }).click();
+  // What lies at the upper edge of an element, in sight.
+  const isOnTop = selector => visitor.page.waitForFunction(wanted => {
+    const element = document.querySelector(wanted);
+    const box = element?.getBoundingClientRect();
+    return box && box.top >= 0 && box.top < 100 && element.contains(document.elementFromPoint(box.left + 20, box.top + 2));
+  }, selector);
+  await isOnTop('#answer-title');
+  program.server.signal('SIGSTOP');
+  try {
+    await isOnTop('#connection');
+  } finally {
+    program.server.signal('SIGCONT');
+  }
+  await visitor.page.locator('#connection').waitFor({ state: 'detached' });
+  await visitor.isAsWideAsItsWindow();
+  await visitor.end();
 });
 
 test('a run whose late seats hang is deleted at once', async () => {
