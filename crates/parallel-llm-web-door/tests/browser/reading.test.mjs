@@ -179,6 +179,16 @@ test('a column has an end, scrolls by itself, and with the others if it is asked
   await visitor.end();
 });
 
+test('a table on a phone scrolls before the name of a call is broken letter by letter', async () => {
+  const visitor = await browser.visitor(program, { viewport: PHONE });
+  await visitor.goto(pages.complete);
+  const widths = await visitor.page.locator('#costs tbody th').evaluateAll(cells => cells.map(cell => cell.getBoundingClientRect().width));
+  assert.equal(widths.length, 4);
+  assert.ok(widths.every(width => width >= 140), widths.join(' '));
+  await visitor.isAsWideAsItsWindow();
+  await visitor.end();
+});
+
 test('code and maths run from left to right in a text that does not', async () => {
   const visitor = await browser.visitor(program);
   await visitor.goto(pages.long);
