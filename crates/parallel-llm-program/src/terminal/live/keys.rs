@@ -107,7 +107,7 @@ impl Keys {
                 Some(Err(_)) | None => self.events = None,
             }
         }
-        std::future::pending::<()>().await;
+        std::future::pending().await
     }
 
     /// What a key means at once, if anything.
