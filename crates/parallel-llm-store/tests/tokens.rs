@@ -138,10 +138,15 @@ async fn a_use_is_recorded_once_a_minute_and_nobody_waits_for_it() {
 async fn to_a_principal_no_other_run_exists() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
-    for (number, who) in [(1, "a"), (2, "b"), (4, "a")] {
-        write(store, asked_by(plan(number, StoreMode::Full), who), simple("gold")).await;
+    // In the order of their ids: the newest is the one that was stored last.
+    for (number, who) in [(1, Some("a")), (2, Some("b")), (3, None), (4, Some("a"))] {
+        let plan = plan(number, StoreMode::Full);
+        let plan = match who {
+            Some(who) => asked_by(plan, who),
+            None => plan,
+        };
+        write(store, plan, simple("gold")).await;
     }
-    write(store, plan(3, StoreMode::Full), simple("gold")).await;
     let running = asked_by(plan(5, StoreMode::Full), "b");
     write(store, running, recorded(1, vec![started(), sent(seat(1, 1))])).await;
 
