@@ -308,6 +308,7 @@ fn try_case(case: &Case) -> Seen {
 /// Sent implies bounded, over who names the models, the doors, and what is known of prices. The bound is computed by the
 /// shop from its own prices.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test reads what the person running it says")]
 fn what_is_sent_is_bounded_whoever_names_it_and_whatever_is_known_of_prices() {
     let count = std::env::var("PRICES_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(CASES);
     let cases = cases(count);

@@ -175,34 +175,34 @@ impl Principal {
         if *self == Self::Owner {
             return recorded;
         }
-        self.redact_fact(&mut recorded.event);
+        redact_fact(&mut recorded.event);
         recorded
     }
+}
 
-    fn redact_fact(&self, event: &mut Event) {
-        match event {
-            Event::Merged { held, .. } => self.redact_fact(held),
-            Event::Cut { failure, .. } | Event::Failed { failure, .. } => redact(failure),
-            Event::Reopened { reopening, .. } => {
-                reopening.seats.iter_mut().for_each(|seat| *seat = seat.without_text());
-            }
-            Event::Decided { outcome } | Event::StageDecided { outcome, .. } => {
-                outcome.failure.iter_mut().chain(&mut outcome.unfused).for_each(redact);
-                outcome.warnings.iter_mut().for_each(redact_warning);
-                if let Some(failure) = &outcome.failure {
-                    outcome.reason.clone_from(&failure.message);
-                }
-            }
-            // Texts of models and costs of calls belong to the caller.
-            Event::Started { .. }
-            | Event::Sent { .. }
-            | Event::Accepted { .. }
-            | Event::Answered { .. }
-            | Event::Cancelled { .. }
-            | Event::Skipped { .. }
-            | Event::Reconciled { .. }
-            | Event::Closed { .. } => {}
+fn redact_fact(event: &mut Event) {
+    match event {
+        Event::Merged { held, .. } => redact_fact(held),
+        Event::Cut { failure, .. } | Event::Failed { failure, .. } => redact(failure),
+        Event::Reopened { reopening, .. } => {
+            reopening.seats.iter_mut().for_each(|seat| *seat = seat.without_text());
         }
+        Event::Decided { outcome } | Event::StageDecided { outcome, .. } => {
+            outcome.failure.iter_mut().chain(&mut outcome.unfused).for_each(redact);
+            outcome.warnings.iter_mut().for_each(redact_warning);
+            if let Some(failure) = &outcome.failure {
+                outcome.reason.clone_from(&failure.message);
+            }
+        }
+        // Texts of models and costs of calls belong to the caller.
+        Event::Started { .. }
+        | Event::Sent { .. }
+        | Event::Accepted { .. }
+        | Event::Answered { .. }
+        | Event::Cancelled { .. }
+        | Event::Skipped { .. }
+        | Event::Reconciled { .. }
+        | Event::Closed { .. } => {}
     }
 }
 

@@ -459,7 +459,7 @@ async fn one_who_holds_the_migrators_lock_ends_the_opening_in_an_error() {
     let place = Place::fresh(folder.path().join("data/runs.db"));
     let psql = place.connect();
     psql.execute_batch("SELECT pg_advisory_lock(1347177472, hashtext(current_schema()))").unwrap();
-    let begun = std::time::Instant::now();
+    let begun = tokio::time::Instant::now();
     let failure = Store::open(place.config()).await.unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert!(failure.message.contains("another process is creating or migrating its tables"), "{failure:?}");

@@ -234,9 +234,8 @@ fn spill_files(folder: &Path) -> usize {
         let ending = path.extension().and_then(|ending| ending.to_str());
         matches!(ending, Some("spill" | "aside" | "damaged"))
     };
-    let count = |path: std::path::PathBuf| match path.is_dir() {
-        true => spill_files(&path),
-        false => usize::from(is_spill(&path)),
+    let count = |path: std::path::PathBuf| {
+        if path.is_dir() { spill_files(&path) } else { usize::from(is_spill(&path)) }
     };
     entries.map(|entry| count(entry.path())).sum()
 }
@@ -332,7 +331,7 @@ fn three_servers_outlive_faults_longer_than_their_lease_without_loss() {
     if fresh().is_some() {
         let groups: Vec<_> = GROUPS.into_iter().zip(LONG_FAULTS).collect();
         each(&groups, |(seed, faults)| {
-            outlive(*seed, faults, cycles(LONG_CYCLES_DEFAULT).min(LONG_CYCLES_MAX))
+            outlive(*seed, faults, cycles(LONG_CYCLES_DEFAULT).min(LONG_CYCLES_MAX));
         });
     }
 }

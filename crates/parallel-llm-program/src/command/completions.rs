@@ -42,7 +42,7 @@ pub enum Shell {
     Fish,
     /// PowerShell.
     #[value(name = "powershell")]
-    PowerShell,
+    Power,
     /// Zsh.
     Zsh,
 }

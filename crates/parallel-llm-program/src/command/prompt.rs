@@ -67,10 +67,10 @@ impl Piece {
 impl PromptText {
     /// The pieces in order. Words typed without quotes are one line, as they were typed; all else is separated by an
     /// empty line.
-    fn of(pieces: Vec<Piece>) -> Self {
+    fn of(pieces: &[Piece]) -> Self {
         let mut prompt = Self::default();
         let mut before: Option<&Piece> = None;
-        for piece in &pieces {
+        for piece in pieces {
             let is_line = before.is_some_and(|before| {
                 let are_typed = before.source == Source::Text && piece.source == Source::Text;
                 are_typed && (before.is_word() || piece.is_word())
@@ -105,7 +105,7 @@ pub(super) async fn read(
         if is_terminal {
             return Err(Failure::new(Code::PromptEmpty, "no prompt was given"));
         }
-        return Ok(PromptText::of(read_stdin(attachments)?.into_iter().collect()));
+        return Ok(PromptText::of(&read_stdin(attachments)?.into_iter().collect::<Vec<_>>()));
     }
     let mut pieces = Vec::new();
     for part in parts {
@@ -118,7 +118,7 @@ pub(super) async fn read(
     {
         pieces.extend(take_piped(bytes, attachments)?);
     }
-    Ok(PromptText::of(pieces))
+    Ok(PromptText::of(&pieces))
 }
 
 async fn read_part(
@@ -215,13 +215,14 @@ mod tests {
     #[test]
     fn words_without_quotes_are_one_line() {
         let piece = |text: &str| Piece::of(Source::Text, text.to_owned());
-        let text = |texts: &[&str]| PromptText::of(texts.iter().map(|text| piece(text)).collect()).text;
+        let text =
+            |texts: &[&str]| PromptText::of(&texts.iter().map(|text| piece(text)).collect::<Vec<_>>()).text;
         assert_eq!(text(&["what", "is", "rust"]), "what is rust");
         assert_eq!(text(&["what", "is", "the  answer", "to", "this?"]), "what is the  answer to this?");
         assert_eq!(text(&["First question.", "Second question."]), "First question.\n\nSecond question.");
         let file =
             Piece { text: "fn main() {}".to_owned(), source: Source::File, name: Some("a".to_owned()) };
-        let prompt = PromptText::of(vec![piece("explain"), file, piece("please"), piece("now")]);
+        let prompt = PromptText::of(&[piece("explain"), file, piece("please"), piece("now")]);
         assert_eq!(prompt.text, "explain\n\nfn main() {}\n\nplease now");
         assert_eq!(prompt.parts.iter().map(|part| part.bytes).collect::<Vec<_>>(), [7, 12, 10]);
     }

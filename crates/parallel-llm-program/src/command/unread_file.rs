@@ -45,9 +45,9 @@ mod tests {
         let found = |text: String| {
             named_in(&text).into_iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(found(format!("explain @{file} please")), [file.clone()]);
-        assert_eq!(found(format!("what is wrong with (`{file}`)?")), [file.clone()]);
-        assert_eq!(found(format!("compare @{folder} and @{folder}.")), [folder.clone()]);
+        assert_eq!(found(format!("explain @{file} please")), std::slice::from_ref(&file));
+        assert_eq!(found(format!("what is wrong with (`{file}`)?")), std::slice::from_ref(&file));
+        assert_eq!(found(format!("compare @{folder} and @{folder}.")), std::slice::from_ref(&folder));
         assert_eq!(found(format!("what is {folder} for")), Vec::<String>::new());
         assert_eq!(found("mail me@example.org about @nobody, e.g. now".to_owned()), Vec::<String>::new());
     }

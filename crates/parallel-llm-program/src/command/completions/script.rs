@@ -70,7 +70,7 @@ pub(super) fn of(shell: Shell, name: &str, root: &Command) -> String {
         Shell::Zsh => ZSH.to_owned(),
         Shell::Fish => FISH.to_owned(),
         Shell::Elvish => ELVISH.to_owned(),
-        Shell::PowerShell => POWERSHELL.to_owned(),
+        Shell::Power => POWERSHELL.to_owned(),
     };
     let top: Vec<&str> = root.get_subcommands().map(Command::get_name).collect();
     let function = name.replace('-', "__");
@@ -80,7 +80,7 @@ pub(super) fn of(shell: Shell, name: &str, root: &Command) -> String {
 /// The script of bash: what is offered at each place, and which values follow each flag.
 fn bash(root: &Command) -> String {
     let mut places = Vec::new();
-    collect(root, String::new(), &mut places);
+    collect(root, "", &mut places);
     let commands: Vec<String> =
         places.iter().filter(|(at, _)| !at.is_empty()).map(|(at, _)| at_word(at)).collect();
     let (mut offers, mut values) = (String::new(), String::new());
@@ -115,11 +115,11 @@ fn at_word(at: &str) -> String {
     if at.contains('/') { at.to_owned() } else { format!("/{at}") }
 }
 
-fn collect<'c>(command: &'c Command, at: String, places: &mut Vec<(String, &'c Command)>) {
-    places.push((at.clone(), command));
+fn collect<'c>(command: &'c Command, at: &str, places: &mut Vec<(String, &'c Command)>) {
+    places.push((at.to_owned(), command));
     for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
         let name = below.get_name();
         let place = if at.is_empty() { name.to_owned() } else { format!("{at}/{name}") };
-        collect(below, place, places);
+        collect(below, &place, places);
     }
 }
