@@ -106,7 +106,7 @@ fn an_invalid_option_is_refused() {
 fn a_panel_has_one_to_sixty_four_seats() {
     insta::assert_snapshot!(refused(models(&[])), @"panel_size: the panel has no seats | name between 1 and 64 models | retryable false");
     insta::assert_snapshot!(refused(models(&["vendor/small*64", "vendor/small"])), @"panel_size: the panel has more than 64 seats | name between 1 and 64 models | retryable false");
-    insta::assert_snapshot!(refused(models(&["vendor/small*65"])), @"model_invalid: cannot read the model `vendor/small*65`: the number after `*` is between 1 and 64 | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(models(&["vendor/small*65"])), @"model_invalid: cannot read the model `vendor/small*65`: the number after `*` is between 1 and 64 (write it like `vendor/small*3`) | write it like `vendor/small*3` | retryable false");
     let most =
         RunRequest { budget: Some(PicoUsd::from_usd(100)), ..models(&["vendor/small*60", "vendor/small*4"]) };
     assert_eq!(resolve(most).map(|plan| plan.seats.len()), Ok(64));
@@ -253,7 +253,7 @@ fn resolve_with_image_models(request: RunRequest, panel: &[&str]) -> Result<RunP
 #[test]
 fn a_model_without_image_input_is_refused_if_the_caller_named_it() {
     let typed = |name| resolve_with_image_models(with_image(&[name]), &[]).map(|plan| summary(&plan));
-    insta::assert_snapshot!(typed("vendor/blind").expect_err("it is refused"), @"attachment_unsupported: the model `vendor/blind` takes no images such as `photo.png`");
+    insta::assert_snapshot!(typed("vendor/blind").expect_err("it is refused"), @"attachment_unsupported: the model `vendor/blind` takes no images such as `photo.png` (choose one of: vendor/sighted, ask a model that takes such files, or leave the file out)");
     assert!(typed("vendor/sighted").is_ok() && typed("vendor/unsaid").is_ok());
     // A model from the settings fails only its own seat, which is not sent.
     let from_settings = RunRequest { models: None, ..with_image(&[]) };

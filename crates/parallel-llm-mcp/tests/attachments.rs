@@ -86,7 +86,7 @@ fn an_image_and_a_document_reach_the_model_byte_for_byte() {
     let output = call.run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     let expected = [
-        ("Do they\n\nagree?".to_owned(), Vec::new()),
+        ("Do they agree?".to_owned(), Vec::new()),
         ("contract.pdf data:application/pdf".to_owned(), pdf()),
         // The media type comes from the bytes, not from the name.
         ("image data:image/png".to_owned(), png()),
@@ -94,14 +94,12 @@ fn an_image_and_a_document_reach_the_model_byte_for_byte() {
     assert_eq!(sent_parts(&sandbox), expected);
     let files = sandbox.files();
     let prompt = files.iter().find(|(path, _)| path.ends_with("prompt.md")).expect("the run has files");
-    insta::assert_snapshot!(String::from_utf8_lossy(&prompt.1), @r"
-    Do they
-
-    agree?
+    insta::assert_snapshot!(String::from_utf8_lossy(&prompt.1), @"
+    Do they agree?
 
     [attached: contract.pdf, application/pdf, 265 bytes]
 
-    [attached: house.jpeg, image/png, 264 bytes]
+    [attached: house.jpeg, image/png, 272 bytes]
     ");
 }
 
@@ -245,7 +243,7 @@ fn images_for_a_text_model_are_refused() {
     --- stdout
     --- stderr
     error[attachment_unsupported]: the model `z-ai/glm-5.3` takes no images such as `house.png`
-      next: ask a model that takes such files: find one with `models --attachments`, or leave the file out
+      next: ask a model that takes such files: find one with `models --attachments`, leave the file out, or choose one of: ~openai/gpt-sol-latest, ~anthropic/claude-opus-latest, ~anthropic/claude-sonnet-latest
     ");
 }
 
@@ -358,19 +356,19 @@ fn a_client_attaches_data_uris_and_reads_them_back_by_name() {
 
     let run_id = &structured(&result)["run_id"];
     let prompt = client.call("get_run", json!({"run_id": run_id, "part": "prompt"}));
-    insta::assert_snapshot!(structured(&prompt)["text"].as_str().unwrap(), @r"
+    insta::assert_snapshot!(structured(&prompt)["text"].as_str().unwrap(), @"
     Do they agree?
 
     [attached: contract.pdf, application/pdf, 265 bytes]
 
-    [attached: attachment-2.png, image/png, 264 bytes]
+    [attached: attachment-2.png, image/png, 272 bytes]
     ");
     let plan = client.call("get_run", json!({"run_id": run_id, "part": "plan"}));
     let plan: Value = serde_json::from_str(structured(&plan)["text"].as_str().unwrap()).unwrap();
     let expected = json!([{"role": "user", "parts": [
         {"type": "text", "text": "Do they agree?"},
         {"type": "file", "name": "contract.pdf", "media_type": "application/pdf", "bytes": 265},
-        {"type": "file", "name": "attachment-2.png", "media_type": "image/png", "bytes": 264},
+        {"type": "file", "name": "attachment-2.png", "media_type": "image/png", "bytes": 272},
     ]}]);
     assert_eq!(plan["messages"], expected);
 }

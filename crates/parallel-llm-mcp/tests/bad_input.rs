@@ -98,7 +98,7 @@ fn a_prompt_that_is_not_utf8_is_refused() {
     --- stdout
     --- stderr
     error[prompt_not_utf8]: stdin is not UTF-8: the byte at offset 3 is wrong
-      next: convert the input to UTF-8 and send it again
+      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`, or convert the input to UTF-8 and send it again
     ");
     sandbox.write("bad.txt", bytes);
     insta::assert_snapshot!(refusal(&sandbox, sandbox.call(["ask", "@bad.txt"])), @"
@@ -106,7 +106,7 @@ fn a_prompt_that_is_not_utf8_is_refused() {
     --- stdout
     --- stderr
     error[prompt_not_utf8]: `bad.txt` is not UTF-8: the byte at offset 3 is wrong
-      next: convert the input to UTF-8 and send it again
+      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`, or convert the input to UTF-8 and send it again
     ");
 }
 
@@ -185,7 +185,7 @@ fn a_malformed_model_reference_is_refused() {
     --- stdout
     --- stderr
     error[model_invalid]: cannot read the model `x-ai/grok-4.7*65`: the number after `*` is between 1 and 64
-      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
+      next: write it like `x-ai/grok-4.7*3`
     ");
     insta::assert_snapshot!(check(&["-m", "x-ai/grok-4.7@speed=1", "Why?"]), @"
     exit 2

@@ -105,7 +105,7 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
     line 19 is left out: its id is not a text of 1 to 512 bytes without control characters
     line 20 is left out: its `temperature` is not a number from 0 to 2
     batch <run> (questions.jsonl): finished
-    5 of 19 answered, 14 unusable
+    5 of 5 answered, 14 unusable
     $0.00033 of a budget of $3.00
     answers: see `batch results <run>`
     ");

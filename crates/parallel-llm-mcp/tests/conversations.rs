@@ -118,6 +118,9 @@ fn a_follow_up_keeps_the_files_and_names_its_run() {
     Nothing was asked. The question would go to:
       1 openai/gpt-6.1-sol
     Strategy: synthesize.
+    It would send:
+      the text of the question, 9 bytes
+      the conversation of run <run>, 42 bytes
     Cost: about $0.019 with 1500 tokens for each reply, at most $0.16. The budget is $3.00.
     --- stderr
     going on with the conversation of run <run>
@@ -138,7 +141,7 @@ fn a_follow_up_keeps_the_files_and_names_its_run() {
     Cost $0.000082, <time>.
     Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     Goes on with the conversation of run <run>.
-      v 1 openai/gpt-6.1-sol  answered  <time>      6 tokens  $0.000082
+      ✓ 1 openai/gpt-6.1-sol  answered  <time>      6 tokens  $0.000082
           Take the first design.
     ");
 }

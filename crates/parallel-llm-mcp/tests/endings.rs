@@ -244,25 +244,28 @@ fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
         terminal.masked()
     };
     insta::assert_snapshot!(shown(200), @"
-    [ +<time>] run <run> started: 3 models, at most $0.55
+    [ +<time>] run <run> started: 3 models, about $0.051, at most $0.55
 
     8 legs
 
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
+
     Cost $0.0024 (fusing $0.0024), <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `runs show @`; files below ~/.local/share/parallel-llm-mcp/runs.
     ");
     insta::assert_snapshot!(shown(80), @"
-    [ +<time>] run <run> started: 3 models, at most $0.55
+    [ +<time>] run <run> started: 3 models, about $0.051, at
+      most $0.55
 
     8 legs
 
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the
       others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2
       x-ai/grok-4.7 (0 % changed).
+
     Cost $0.0024 (fusing $0.0024), <time>.
-    Kept as run <run>: `runs show @`; files in
-      ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `runs show @`; files below
+      ~/.local/share/parallel-llm-mcp/runs.
     ");
 }
 
@@ -291,7 +294,7 @@ fn a_refused_key_is_reported_once_with_its_source() {
     assert_eq!(stated_and_referred(&output), [1, 2], "{}", output.stderr);
     insta::assert_snapshot!(output.summary(), @"
     No model answered.
-    Missing: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7 and 3 mistralai/mistral-large-4-0 failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model)
+    Missing: all 3 seats failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model)
     Cost $0.00, <time>.
     Kept as run <run>: `runs show @`.
     ");
@@ -322,7 +325,7 @@ fn an_unreachable_host_is_reported_once() {
     assert_eq!(stated_and_referred(&output), [1, 2], "{}", output.stderr);
     insta::assert_snapshot!(output.summary(), @"
     No model answered.
-    Missing: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7 and 3 mistralai/mistral-large-4-0 failed: openrouter at 127.0.0.1:1 cannot be reached: Connection refused (os error 111) (next: check the network and the base URL, or try again later)
+    Missing: all 3 seats failed: openrouter at 127.0.0.1:1 cannot be reached: Connection refused (os error 111) (next: check the network and the base URL, or try again later)
     Cost $0.00, <time>.
     Kept as run <run>: `runs show @`.
     ");
@@ -334,7 +337,7 @@ fn an_expired_deadline_is_named_as_the_reason() {
     let all = sandbox(["8"; 3]).scripted(ONE, stalled()).scripted(TWO, stalled()).scripted(THREE, stalled());
     insta::assert_snapshot!(ask(&all, &["--deadline", "1s"]).summary(), @"
     No model answered.
-    Missing: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7 and 3 mistralai/mistral-large-4-0 cut: the time limit of 1 s was reached (next: raise `--deadline`, or raise the setting `run_timeout_ms` (now 1000))
+    Missing: all 3 seats cut: the time limit of 1 s was reached (next: raise `--deadline`, or raise the setting `run_timeout_ms` (now 1000))
     Cost unknown, up to $0.29, <time>.
     Kept as run <run>: `runs show @`.
     ");

@@ -287,7 +287,7 @@ fn faults_of_the_account_are_explained() {
         next: wait until <date>, or ask another model
     rate_upstream_c      failed rate_limited x3 | failed none by - | exit 1
         openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
-        next: wait as long as the message says, or ask another model
+        next: try again in a minute, or ask another model
     rate_upstream_d      failed rate_limited x3 | failed none by - | exit 1
         openrouter (Google AI Studio) answered 429: x-ai/grok-4.7 is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits: https://openrouter.ai/settings/integrations
         next: wait until <date>, or ask another model
@@ -412,7 +412,7 @@ fn incomplete_replies_are_explained() {
         next: try again later, or ask another model
     sse_error_mid        cut rate_limited x1 48 bytes | failed none by - | exit 1
         openrouter reported 429: Rate limit exceeded
-        next: wait as long as the message says, or ask another model
+        next: try again in a minute, or ask another model
     sse_error_bare       cut upstream x1 48 bytes | failed none by - | exit 1
         openrouter reported server_error: Upstream idle timeout exceeded
         next: try again later, or ask another model

@@ -149,7 +149,7 @@ fn a_flow_is_drawn_with_its_calls_and_its_cost() {
 }
 
 #[test]
-fn a_flow_needs_no_key_to_be_drawn_and_names_models_without_a_price() {
+fn a_flow_needs_no_key_to_be_drawn_and_names_models_that_do_not_exist() {
     let sandbox = sandbox();
     sandbox.write(PATH, "[stages.a]\npanel = [\"own/model\", \"own/other\"]\nstrategy = \"vote\"\n");
     let shown = sandbox.call(["flow", "show", "two-sides"]).env("OPENROUTER_API_KEY", "").run();
@@ -165,10 +165,10 @@ fn a_flow_needs_no_key_to_be_drawn_and_names_models_without_a_price() {
 
     Calls: 2, in 1 round.
     Cost of a question of 1000 characters: about $0.00 with 1500 tokens for each
-    reply, at most $0.00 and what 2 models without a known price cost. The budget is
-    $3.00.
-    No price is known of own/model, own/other, so the most is higher.
+    reply, at most $0.00. The budget is $3.00.
     --- stderr
+    warning: settings: the model `own/model` is unknown: no vendor is called `own`; see which models there are with `models`
+    warning: settings: the model `own/other` is unknown: no vendor is called `own`; see which models there are with `models`
     ");
 }
 
@@ -224,7 +224,7 @@ fn a_check_names_the_place_of_every_mistake() {
     error[settings_invalid]: <home>/wrong.toml:1:9: `about` is a string, not a whole number
       next: correct the value at the place the message names
     error[settings_invalid]: <home>/wrong.toml:3:9: cannot read the model `a/b*0`: the number after `*` is between 1 and 64
-      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
+      next: write it like `a/b*3`
     error[settings_invalid]: <home>/wrong.toml:4:1: `wait` is a setting of the whole run, not of a stage
       next: take it out, or write it into your own file
     error[settings_invalid]: ./nobody.toml:2:9: there is no persona `nobody`

@@ -147,6 +147,10 @@ fn attachments_are_counted_before_anything_is_asked() {
     Nothing was asked. The question would go to:
       1 openai/gpt-6.1-sol
     Strategy: synthesize.
+    It would send:
+      the text of the question, 6 bytes
+      the attachment `src/deep/er/a.rs`, 10 bytes
+      the attachment `src/main.rs`, 13 bytes
     Attached: 2 files, 23 bytes, about 24 tokens for each model; left out: 1 binary file, 1 empty file.
     Cost: about $0.015 with 1500 tokens for each reply, at most $0.16. The budget is $3.00.
     --- stderr

@@ -156,7 +156,7 @@ fn a_continuation_has_its_own_budget() {
     --- stdout
     --- stderr
     error[budget]: this part of the run may cost up to $0.41; the budget is $0.00010
-      next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
+      next: allow it with `--budget 0.42`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
     assert_eq!(call_counts(&sandbox), paid, "nothing was sent");
     let resumed = runs(&sandbox, &["resume", NEWEST, "--budget", "2", "--json"]);
@@ -214,7 +214,7 @@ fn impossible_continuations_are_refused_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[budget]: this part of the run may cost up to $0.29; the budget is $0.00010
-      next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
+      next: allow it with `--budget 0.29`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
     insta::assert_snapshot!(refusal(&["replay", NEWEST, "--strategy", "magic"]), @"
     exit 2

@@ -81,7 +81,13 @@ fn the_id_of_a_run_is_never_sent_as_text() {
         assert_eq!(output.code, Some(2), "{arguments:?}\n{}", output.stderr);
     }
     assert_eq!(sandbox.chats().len(), asked, "nothing was sent");
-    insta::assert_snapshot!(sandbox.call(["ask", run, "Why?"]).run().transcript(), @"");
+    insta::assert_snapshot!(sandbox.call(["ask", run, "Why?"]).run().transcript(), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `<run>` is the id of a run, and no question
+      next: type `parallel-llm-mcp ask -c <run> "QUESTION"`
+    "#);
 }
 
 #[test]
@@ -93,8 +99,11 @@ fn a_file_named_within_a_text_is_noted() {
         let stderr = sandbox.call(["ask", "-m", ONE, "--progress", "quiet"]).args(arguments).run().stderr;
         stderr.lines().filter(|line| line.starts_with("note: ")).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(notes(&["explain @main.rs please"]), @"");
-    insta::assert_snapshot!(notes(&["What does `src/lib.rs` do, and main.rs?"]), @"");
+    insta::assert_snapshot!(notes(&["explain @main.rs please"]), @"note: the text names `main.rs`, which is not sent; to send it, add `@main.rs` as an argument of its own");
+    insta::assert_snapshot!(notes(&["What does `src/lib.rs` do, and main.rs?"]), @"
+    note: the text names `src/lib.rs`, which is not sent; to send it, add `@src/lib.rs` as an argument of its own
+    note: the text names `main.rs`, which is not sent; to send it, add `@main.rs` as an argument of its own
+    ");
     for named_apart in [
         &["explain main.rs", "@main.rs"][..],
         &["explain main.rs", "-a", "main.rs"],
@@ -118,8 +127,27 @@ fn a_dry_run_lists_everything_that_would_be_sent() {
             .args(["Why?", "@main.rs", "-a", "notes"])
             .stdin("piped text")
     };
-    insta::assert_snapshot!(call().run().transcript(), @"");
+    insta::assert_snapshot!(call().run().transcript(), @"
+    exit 0
+    --- stdout
+    Nothing was asked. The question would go to:
+      1 openai/gpt-6.1-sol
+    Strategy: synthesize.
+    It would send:
+      the instructions of `--system`, 9 bytes
+      the template `review`, 22 bytes
+      the text of the question, 4 bytes
+      the file `main.rs`, 12 bytes
+      stdin, 10 bytes
+      the attachment `notes/a.md`, 7 bytes
+      the conversation of run <run>, 35 bytes
+    Attached: 1 file, 7 bytes, about 9 tokens for each model.
+    Cost: about $0.015 with 1500 tokens for each reply, at most $0.16. The budget is $3.00.
+    --- stderr
+    going on with the conversation of run <run>
+    ");
     let report = call().arg("--json").run().json();
-    insta::assert_snapshot!(report["sends"].to_string(), @"");
+    let id = report["sends"][6]["name"].as_str().unwrap();
+    insta::assert_snapshot!(report["sends"].to_string().replace(id, "<run>"), @r#"[{"bytes":9,"source":"system"},{"bytes":22,"name":"review","source":"template"},{"bytes":4,"source":"text"},{"bytes":12,"name":"main.rs","source":"file"},{"bytes":10,"source":"stdin"},{"bytes":7,"name":"notes/a.md","source":"attachment"},{"bytes":35,"name":"<run>","source":"conversation"}]"#);
     assert_eq!(sandbox.chats().len(), asked, "nothing was asked");
 }

@@ -90,8 +90,8 @@ fn the_page_of_ask_starts_with_examples() {
                    attaches a folder, `-` reads stdin; piped text is appended
 
     Question:
-      -c, --continue[=<RUN>]   Go on with the conversation of an earlier run and its
-                               panel: the newest, or `--continue=RUN`
+      -c, --continue [<RUN>]   Go on with the conversation of an earlier run and its
+                               panel: the newest, or this one
       -a, --attach <PATH>      Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a
                                text, a folder, or a pattern such as 'src/**/*.rs' in
                                quotes; `-` attaches stdin; repeat for more
@@ -137,7 +137,8 @@ fn the_page_of_ask_groups_the_flags() {
           --dry-run                Show which models would be asked and what it
                                    would cost, and ask nothing
           --budget <USD>           The most the run may cost, in USD; more is
-                                   refused before anything is sent
+                                   refused before anything is sent, and so are
+                                   models without a known price unless it is `none`
           --max-tokens <TOKENS>    Output cap of each call in tokens, reasoning
                                    included
           --cache <DURATION>       Use the stored answer to the very same question
@@ -309,7 +310,7 @@ fn a_question_without_quotes_is_refused() {
       next: write it like `parallel-llm-mcp "which is faster"`
     ["delete", "01KB3V"]
     error[usage]: there is no command `delete`
-      next: see `parallel-llm-mcp --help`, or type `parallel-llm-mcp ask "delete"`
+      next: type `parallel-llm-mcp runs purge --older-than 90d`
     "#);
 }
 

@@ -40,6 +40,8 @@ impl Program {
             .env("OPENROUTER_BASE_URL", base_url)
             .env("OPENROUTER_API_KEY", "a-key-of-no-worth")
             .env("PARALLEL_LLM_RETRIES_MAX", "0")
+            // Nobody knows what a flood costs.
+            .env("PARALLEL_LLM_BUDGET_USD", "none")
             // However slow the machine, the client timeout must not end the call.
             .env("PARALLEL_LLM_CLIENT_WALL_MS", CLIENT_WALL_MS)
             .stdin(Stdio::piped())
@@ -72,15 +74,19 @@ impl Program {
         }
     }
 
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let result = self.request("tools/call", &json!({"name": tool, "arguments": arguments}));
+        result["structuredContent"].clone()
+    }
+
     /// Asks one model. Returns the error code of the seat, or its status if it has none.
     fn ask(&mut self, flood: Flood) -> String {
-        let arguments = json!({"prompt": "How much?", "models": [flood.model()]});
-        let result = self.request("tools/call", &json!({"name": "process_prompt", "arguments": arguments}));
-        let reply = &result["structuredContent"];
-        assert!(reply["answered"].is_string(), "no seat in {result}");
-        let missing = &reply["missing"][0];
-        let code = missing["code"].as_str().or(missing["status"].as_str());
-        code.unwrap_or("answered").to_owned()
+        let reply = self.call("process_prompt", &json!({"prompt": "How much?", "models": [flood.model()]}));
+        assert!(reply["answered"].is_string(), "no seat in {reply}");
+        let report = self.call("get_run", &json!({"run_id": reply["run_id"], "part": "report"}));
+        let seat = &report["answers"][0];
+        let code = seat["error"]["code"].as_str().or(seat["status"].as_str());
+        code.unwrap_or_else(|| panic!("no seat in {report}")).to_owned()
     }
 
     /// The most memory the process ever held, in bytes.
@@ -136,11 +142,14 @@ fn endless_answers_of_a_whole_panel_are_cut_off_and_kept() {
     let idle = program.peak_bytes();
     let panel = format!("{}*64", Flood::Answer.model());
     let arguments = json!({"prompt": "How much?", "models": [panel], "strategy": "panel"});
-    let result = program.request("tools/call", &json!({"name": "process_prompt", "arguments": arguments}));
-    let reply = &result["structuredContent"];
-    let described = reply.to_string();
-    assert!(described.contains("the answers of this run together are longer than"), "{result}");
+    let reply = program.call("process_prompt", &arguments);
     let above = program.peak_bytes() - idle;
+    let report = program.call("get_run", &json!({"run_id": reply["run_id"], "part": "report"}));
+    let seats = report["answers"].as_array().expect("the report has seats");
+    assert!(seats.iter().all(|seat| seat["error"]["code"] == "answer_too_large"), "{seats:?}");
+    let kept: u64 = seats.iter().filter_map(|seat| seat["text_bytes"].as_u64()).sum();
+    // Each seat may end with the piece that passed the bound.
+    assert!((60 << 20..68 << 20).contains(&kept), "{kept} bytes are kept");
     assert!(above <= FULL_RUN_BYTES_MAX, "it took {} MiB above idle", above / 1024 / 1024);
     assert_eq!(program.ask(Flood::None), "answered", "it still works");
 }

@@ -74,13 +74,13 @@ fn a_part_of_a_name_that_fits_one_model_is_accepted() {
 
     Look at what breaks at ten times the size: for this, that is usually where the first plan fails. If the measurements disagree with the plan, believe the measurements.
     --- stderr
-    [ +<time>] run <run> started: 1 model, at most $0.0080
+    [ +<time>] run <run> started: 1 model, about $0.00075, at most $0.0080
     [ +<time>] seat 1 openai/gpt-6-luna: asked
     [ +<time>] seat 1 openai/gpt-6-luna: answered, 479 bytes, 120 tokens, $0.000060
-    [ +<time>] decided: only one answer came, so there was nothing to fuse
+    [ +<time>] decided: one model was asked, so there was nothing to fuse
 
 
-    Answer by 1 openai/gpt-6-luna: only one answer came, so there was nothing to fuse.
+    Answer by 1 openai/gpt-6-luna: one model was asked, so there was nothing to fuse.
     Cost $0.000060, <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");

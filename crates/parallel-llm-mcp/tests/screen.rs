@@ -53,23 +53,23 @@ fn the_live_view_shows_progress_and_answers() {
     insta::assert_snapshot!(terminal.masked(), @"
     How do I shard a counter in Postgres so that writes do not wait for eac…  <time>
 
-     1 ✓ openai/gpt-6.1-sol        answered   first <time>      4 tok $0.000080
-     2 ✗ anthropic/claude-opus-5.5 refused
-     3 * x-ai/grok-4.7             asked
+     1 ✓ openai/gpt-6.1-sol            answered   first <time>      4 tok $0.000080
+     2 ✗ anthropic/claude-opus-5.5     refused
+     3 * x-ai/grok-4.7                 asked
 
          seat 2: openrouter (Anthropic) answered 403: Your input was flagged
 
     1 of 3 answered · at least $0.000080
-    1-3 read an answer · enter decide now · q save and leave
+    1-3 read · enter decide now · s skip a seat · ? keys · q save and leave
     ");
     terminal.press("1");
     terminal.until("the answer is read", |text| text.contains("Use shards."));
     insta::assert_snapshot!(terminal.masked(), @"
     How do I shard a counter in Postgres so that writes do not wait for eac…  <time>
 
-     1 ✓ openai/gpt-6.1-sol        answered   first <time>      4 tok $0.000080
-     2 ✗ anthropic/claude-opus-5.5 refused
-     3 * x-ai/grok-4.7             asked
+     1 ✓ openai/gpt-6.1-sol            answered   first <time>      4 tok $0.000080
+     2 ✗ anthropic/claude-opus-5.5     refused
+     3 * x-ai/grok-4.7                 asked
 
          seat 2: openrouter (Anthropic) answered 403: Your input was flagged
 
@@ -77,7 +77,7 @@ fn the_live_view_shows_progress_and_answers() {
     Use shards.
 
     1 of 3 answered · at least $0.000080
-    up/down scroll · tab next · esc back · q save and leave
+    up/down scroll · tab next · esc back · ? keys · q save and leave
     ");
     terminal.press("\u{1b}[C");
     terminal.until("the next is read", |text| text.contains("No answer: openrouter"));
@@ -87,12 +87,14 @@ fn the_live_view_shows_progress_and_answers() {
     assert!(terminal.text().contains("── fusing: google/gemini-4-argon ──"), "{}", terminal.text());
     assert_eq!(terminal.wait(), 0);
     insta::assert_snapshot!(terminal.masked(), @"
-    [ +<time>] run <run> started: 3 models, at most $0.83
+    [ +<time>] run <run> started: 3 models, about $0.078, at
+      most $0.83
 
     Use advisory locks, and retry.
 
     No model contradicts another. Fused by google/gemini-4-argon from 2 answers,
       starting from 3 x-ai/grok-4.7 (0 % changed).
+
     Missing: 2 anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered
       403: Your input was flagged (next: rephrase the question, or ask a model of
       another provider)
@@ -129,17 +131,17 @@ fn more_seats_than_rows_are_summarized() {
     terminal.until("all are asked", |text| text.contains("8 asked"));
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                                                  <time>
-     1 * x-ai/grok-4.7 asked
-     2 * x-ai/grok-4.7 asked
-     3 * x-ai/grok-4.7 asked
-     4 * x-ai/grok-4.7 asked
-     5 * x-ai/grok-4.7 asked
-     6 * x-ai/grok-4.7 asked
-     7 * x-ai/grok-4.7 asked
-     8 * x-ai/grok-4.7 asked
+     1 * x-ai/grok-4.7                     asked
+     2 * x-ai/grok-4.7                     asked
+     3 * x-ai/grok-4.7                     asked
+     4 * x-ai/grok-4.7                     asked
+     5 * x-ai/grok-4.7                     asked
+     6 * x-ai/grok-4.7                     asked
+     7 * x-ai/grok-4.7                     asked
+     8 * x-ai/grok-4.7                     asked
          + 8 more: 8 asked
     0 of 16 answered
-    1-9 read an answer · q save and leave
+    1-9 read · s skip a seat · ? keys · q save and leave
     ");
     assert_eq!((terminal.wait(), terminal.text().contains("16 answers say the same")), (0, true));
 }
@@ -166,15 +168,15 @@ fn a_reason_that_seats_share_is_shown_once() {
            refused the key (401): User not
            found. (next: check that the ke…
     0 of 4 answered
-    1-4 read an answer · q save and leave
+    1-4 read · ? keys · q save and leave
     ");
     insta::assert_snapshot!(shown(80, 24), @"
     Why?                                                                      <time>
 
-     1 ✗ openai/gpt-6.1-sol        failed
-     2 ✗ anthropic/claude-opus-5.5 failed
-     3 * x-ai/grok-4.7             asked
-     4 ✗ openai/gpt-6.1-sol        failed
+     1 ✗ openai/gpt-6.1-sol             failed
+     2 ✗ anthropic/claude-opus-5.5      failed
+     3 * x-ai/grok-4.7                  asked
+     4 ✗ openai/gpt-6.1-sol             failed
 
          seats 1, 2 and 4: openrouter refused the key (401): User not found.
            (next: check that the key is current and belongs to this provider,
@@ -182,21 +184,21 @@ fn a_reason_that_seats_share_is_shown_once() {
            `keys set openrouter`, or ask another model)
 
     0 of 4 answered
-    1-4 read an answer · q save and leave
+    1-4 read · s skip a seat · ? keys · q save and leave
     ");
     insta::assert_snapshot!(shown(200, 60), @"
     Why?                                                                                                                                                                                              <time>
 
-     1 ✗ openai/gpt-6.1-sol        failed
-     2 ✗ anthropic/claude-opus-5.5 failed
-     3 * x-ai/grok-4.7             asked
-     4 ✗ openai/gpt-6.1-sol        failed
+     1 ✗ openai/gpt-6.1-sol                failed
+     2 ✗ anthropic/claude-opus-5.5         failed
+     3 * x-ai/grok-4.7                     asked
+     4 ✗ openai/gpt-6.1-sol                failed
 
          seats 1, 2 and 4: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep
            another with `keys set openrouter`, or ask another model)
 
     0 of 4 answered
-    1-4 read an answer · q save and leave
+    1-4 read · s skip a seat · ? keys · q save and leave
     ");
 }
 
@@ -211,8 +213,8 @@ fn who_reads_a_failed_seat_reads_why() {
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                                                                      <time>
 
-     1 ✗ anthropic/claude-opus-5.5 refused
-     2 * x-ai/grok-4.7             asked
+     1 ✗ anthropic/claude-opus-5.5      refused
+     2 * x-ai/grok-4.7                  asked
 
          seat 1: openrouter (Anthropic) answered 403: Your input was flagged
 
@@ -222,7 +224,7 @@ fn who_reads_a_failed_seat_reads_why() {
     Next: rephrase the question, or ask a model of another provider
 
     0 of 2 answered
-    up/down scroll · tab next · esc back · q save and leave
+    up/down scroll · tab next · esc back · ? keys · q save and leave
     ");
     leave(terminal);
 }
@@ -251,12 +253,12 @@ fn on_a_narrow_terminal_the_way_out_is_named() {
     terminal.until("it is read", |text| text.contains("Use shards."));
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                              <time>
-     1 ✓ openai/gpt-6.1-sol answered
-     2 * x-ai/grok-4.7      asked
+     1 ✓ openai/gpt-6.1-sol       answered
+     2 * x-ai/grok-4.7            asked
     ── 1 openai/gpt-6.1-sol ───────────────
     Use shards.
     1 of 2 answered · at least $0.000042
-    up/down scroll · q save and leave
+    ? keys · q save and leave
     ");
     leave(terminal);
 }
@@ -269,12 +271,14 @@ fn a_late_seat_that_is_waited_for_is_named() {
     let mut terminal = sandbox.call(words).on_screen(80, 24);
     assert_eq!(terminal.wait(), 0);
     insta::assert_snapshot!(terminal.masked(), @"
-    [ +<time>] run <run> started: 2 models, at most $0.48
+    [ +<time>] run <run> started: 2 models, about $0.045, at
+      most $0.48
 
     Use shards.
 
     Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to
       fuse.
+
     Missing: 2 x-ai/grok-4.7 asked: the answer did not wait for it
     Cost at least $0.000042, <time>.
     Kept as run <run>: `runs show @`.
@@ -306,17 +310,17 @@ fn fifty_seats_that_fail_for_one_reason_leave_room_for_it() {
     terminal.until("all have failed", |text| text.contains("seats 2-50"));
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                                                  <time>
-     1 * x-ai/grok-4.7      asked
-     2 ✗ openai/gpt-6.1-sol failed
-     3 ✗ openai/gpt-6.1-sol failed
-     4 ✗ openai/gpt-6.1-sol failed
-     5 ✗ openai/gpt-6.1-sol failed
+     1 * x-ai/grok-4.7                     asked
+     2 ✗ openai/gpt-6.1-sol                failed
+     3 ✗ openai/gpt-6.1-sol                failed
+     4 ✗ openai/gpt-6.1-sol                failed
+     5 ✗ openai/gpt-6.1-sol                failed
          + 45 more: 45 failed
          seats 2-50: openrouter refused the key (401): User
            not found. (next: check that the key is current and
            belongs to this provider, correct it in `OPENROUTER…
     0 of 50 answered
-    1-9 read an answer · q save and leave
+    1-9 read · s skip a seat · ? keys · q save and leave
     ");
     leave(terminal);
 }
@@ -329,10 +333,12 @@ fn quitting_by_key_keeps_the_answers() {
     press_twice(&mut terminal, "q");
     assert_eq!(terminal.wait(), 130);
     insta::assert_snapshot!(terminal.masked(), @"
-    [ +<time>] run <run> started: 3 models, at most $0.83
+    [ +<time>] run <run> started: 3 models, about $0.078, at
+      most $0.83
     stopping: what has come is saved in run <run>; Ctrl-C stops
       at once
     No answer: the run was cancelled.
+
     Missing: 2 anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered
       403: Your input was flagged (next: rephrase the question, or ask a model of
       another provider)
@@ -352,7 +358,7 @@ fn a_terminal_gets_only_what_it_can_show() {
     let mut plain = ask().env("TERM", "dumb").on_screen(80, 24);
     assert_eq!(plain.wait(), 0);
     insta::assert_snapshot!(plain.masked(), @"
-    [ +<time>] run <run> started: 1 model, at most $0.16
+    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
     [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 15 bytes, 4 tokens, $0.000042
     [ +<time>] decided: one model was asked, so there was nothing to fuse
@@ -390,12 +396,14 @@ fn check_ends_with_one_answer(mut terminal: Terminal<'_>, key: &str) {
     assert_eq!(terminal.wait(), 0);
     insta::allow_duplicates! {
         insta::assert_snapshot!(terminal.masked(), @"
-        [ +<time>] run <run> started: 2 models, at most $0.48
+        [ +<time>] run <run> started: 2 models, about $0.045, at
+          most $0.48
 
         Use shards.
 
         Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to
           fuse.
+
         Missing: 2 x-ai/grok-4.7 asked: the answer did not wait for it
         Cost at least $0.000042, <time>.
         Kept as run <run>: `runs show @`.
@@ -411,11 +419,11 @@ fn enter_decides_with_the_answers_so_far() {
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                                                                      <time>
 
-     1 ✓ openai/gpt-6.1-sol answered   first <time>      4 tok $0.000042
-     2 * x-ai/grok-4.7      asked
+     1 ✓ openai/gpt-6.1-sol             answered   first <time>      4 tok $0.000042
+     2 * x-ai/grok-4.7                  asked
 
     1 of 2 answered · at least $0.000042
-    1-2 read an answer · enter decide now · q save and leave
+    1-2 read · enter decide now · s skip a seat · ? keys · q save and leave
     ");
     check_ends_with_one_answer(terminal, "\r");
 }
@@ -451,7 +459,25 @@ fn all_keys_are_listed() {
     }
     terminal.press("?");
     terminal.until("they are explained", |text| text.contains("ctrl-z"));
-    insta::assert_snapshot!(terminal.masked(), @"");
+    insta::assert_snapshot!(terminal.masked(), @"
+    Why?                                                                      <time>
+
+     1 ✓ openai/gpt-6.1-sol             answered   first <time>      4 tok $0.000042
+     2 * x-ai/grok-4.7                  asked
+
+    ── keys ───────────────────────────────────────────────────────────────────────
+    1-9 read the answer of a seat; 0 or esc goes back
+    tab, right read the next seat; left the one before
+    up, down scroll what is read; also j, k, space and the page keys
+    enter decide now with the answers so far; asks once more
+    s wait no longer for the seat that is read; asks once more
+    q save the answers so far and stop the run; asks once more
+    ctrl-z suspend the program; `fg` goes on
+    ? show or hide this list
+
+    1 of 2 answered · at least $0.000042
+    1-2 read · enter decide now · s skip a seat · ? keys · q save and leave
+    ");
     terminal.press("?");
     terminal.until("the list is gone", |text| !text.contains("ctrl-z"));
     leave(terminal);
@@ -503,14 +529,14 @@ fn a_silent_seat_is_skipped() {
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                                                                      <time>
 
-     1 ✓ openai/gpt-6.1-sol answered   first <time>      4 tok $0.000042
-     2 * x-ai/grok-4.7      asked
+     1 ✓ openai/gpt-6.1-sol             answered   first <time>      4 tok $0.000042
+     2 * x-ai/grok-4.7                  asked
 
     ── 2 x-ai/grok-4.7 ────────────────────────────────────────────────────────────
     (nothing yet)
 
     1 of 2 answered · at least $0.000042
-    up/down scroll · tab next · esc back · s skip this seat · q save and leave
+    up/down scroll · tab next · esc back · ? keys · q save and leave
     ");
     check_ends_with_one_answer(terminal, "s");
 }

@@ -42,11 +42,11 @@ fn tables_fit_a_terminal_of_80_columns() {
     ");
     insta::assert_snapshot!(shown(&sandbox, &["runs", "cost"], 80), @"
     MODEL                        RUNS  CALLS  TOKENS IN  TOKENS OUT       COST  …
-    google/gemini-4-argon           1      1       1045         434    $0.0064
+    google/gemini-4-argon           1      1       1045         428    $0.0064
     openai/gpt-6.1-sol              1      1         13         114    $0.0012
     x-ai/grok-4.7                   1      1         13          89   $0.00056
     mistralai/mistral-large-4-0     1      1         13          39  $0.000091
-    total                                  4       1084         676    $0.0082
+    total                                  4       1084         670    $0.0082
     no room for ESTIMATED, UNKNOWN, FAILED: a wider terminal, a pipe or `--json`
       shows all
     ");
@@ -74,7 +74,7 @@ fn tables_fit_a_terminal_of_80_columns() {
     ~anthropic/claude-opus-latest       1M    128k    4.00    20.00
     no room for NAME, FILES: a wider terminal, a pipe or `--json` shows all
     4 of 5 models that fit
-    OpenRouter: 31 models, live
+    OpenRouter: 31 models, kept <age> ago
     ");
 }
 

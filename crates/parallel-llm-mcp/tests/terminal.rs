@@ -49,7 +49,7 @@ fn unusable_piped_text_is_refused_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[prompt_not_utf8]: stdin is not UTF-8: the byte at offset 3 is wrong
-      next: convert the input to UTF-8 and send it again
+      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`, or convert the input to UTF-8 and send it again
     ");
     insta::assert_snapshot!(piped(&["A"], "x".repeat(100_000).as_bytes()), @"
     exit 2
@@ -230,8 +230,8 @@ fn a_usage_error_has_the_format_of_all_errors() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `RUN` is missing
-      next: see `parallel-llm-mcp runs wait --help`
+    error[run_not_found]: there are no runs yet
+      next: ask something first
     ");
     insta::assert_snapshot!(transcript_of(&["modles"]), @"
     exit 2

@@ -107,7 +107,7 @@ fn an_unknown_cost_is_never_shown_as_zero() {
     no answer: the run is interrupted
 
     No answer: the process that did the run ended before it had an answer.
-    Missing: 1 x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: continue the run with `runs resume`, or ask again what may have been paid already with `runs resume --resend`)
+    Missing: 1 x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: ask again what may have been paid already with `runs resume --resend`)
     Cost unknown, up to $0.096, <time>.
     Kept as run <run>; `runs resume <run> --resend` (which may pay a second time) goes on with it.
       ? 1 x-ai/grok-4.7  unknown
@@ -123,7 +123,7 @@ fn an_unknown_cost_is_never_shown_as_zero() {
     insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST, "--events"]).transcript(), @"
     exit 0
     --- stdout
-    [ +<time>] run <run> started: 1 model, at most $0.096
+    [ +<time>] run <run> started: 1 model, about $0.0090, at most $0.096
     [ +<time>] seat 1 x-ai/grok-4.7: asked
     [ +<time>] run <run> goes on: 0 of 1 seats are asked, at most $0.00
     [ +<time>] decided: no model answered (x-ai/grok-4.7: the process that did the run ended before this was known)
@@ -155,13 +155,13 @@ fn a_continuation_is_shown_like_the_first_part() {
     let sandbox = sandbox();
     let asked = sandbox.call(["ask", "-m", QUICK, "--synthesizer", FUSER, "Why?"]).run();
     insta::assert_snapshot!(masked_stderr(&asked), @"
-    [ +<time>] run <run> started: 1 model, at most $0.16
+    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
     [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 15 bytes, 4 tokens, $0.000042
-    [ +<time>] decided: only one answer came, so there was nothing to fuse
+    [ +<time>] decided: one model was asked, so there was nothing to fuse
 
 
-    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse.
+    Answer by 1 openai/gpt-6.1-sol: one model was asked, so there was nothing to fuse.
     Cost $0.000042, <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
@@ -170,7 +170,7 @@ fn a_continuation_is_shown_like_the_first_part() {
     [ +<time>] seat 2 mistralai/mistral-large-4-0: asked
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
     [ +<time>] synthesizer 4 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 4 google/gemini-3.8-flash: answered, 805 bytes, 202 tokens, $0.0015
+    [ +<time>] synthesizer 4 google/gemini-3.8-flash: answered, 775 bytes, 194 tokens, $0.0015
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
 
 
@@ -181,7 +181,7 @@ fn a_continuation_is_shown_like_the_first_part() {
     insta::assert_snapshot!(masked_stderr(&runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
     [ +<time>] synthesizer 7 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 805 bytes, 202 tokens, $0.0015
+    [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 775 bytes, 194 tokens, $0.0015
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
 
 
@@ -193,7 +193,7 @@ fn a_continuation_is_shown_like_the_first_part() {
     let parts: Vec<&str> =
         events.lines().filter(|line| line.contains("at most") || line.contains("closed")).collect();
     insta::assert_snapshot!(parts.join("\n"), @"
-    [ +<time>] run <run> started: 1 model, at most $0.16
+    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16
     [ +<time>] closed: $0.000042 in all
     [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13
     [ +<time>] closed: $0.0016 in all
@@ -214,7 +214,7 @@ fn a_terminal_first_shows_what_a_run_may_cost() {
         Some(output.masked(&whole.join(" ")))
     };
     let Some(asked) = first(&["ask", "-m", QUICK, "Why?"]) else { return };
-    insta::assert_snapshot!(asked, @"[ +<time>] run <run> started: 1 model, at most $0.16");
+    insta::assert_snapshot!(asked, @"[ +<time>] run <run> started: 1 model, about $0.015, at most $0.16");
     insta::assert_snapshot!(first(&["runs", "add", NEWEST, "-m", MORE]).unwrap_or_default(), @"[ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.26");
 }
 
@@ -237,7 +237,7 @@ fn wait_first_shows_how_far_the_run_is() {
     [ +<time>] run <run> is under way: 1 of 2 answered, waiting for mistralai/mistral-large-4-0
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
     [ +<time>] synthesizer 1 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 1 google/gemini-3.8-flash: answered, 805 bytes, 202 tokens, $0.0015
+    [ +<time>] synthesizer 1 google/gemini-3.8-flash: answered, 775 bytes, 194 tokens, $0.0015
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
     ");
 }

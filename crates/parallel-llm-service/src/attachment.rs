@@ -440,7 +440,7 @@ fn too_many(what: &str, most: usize) -> Failure {
 fn refused(shown: &str, words: &str) -> Failure {
     let failure = invalid(format!("{shown} seems to be {words}, which is not taken"));
     if words == OTHER_TEXT {
-        return failure.with_next([Next::Do(Advice::ConvertWithIconv), Next::Do(Advice::ConvertToUtf8)]);
+        return failure.with_next(Advice::ConvertWithIconv);
     }
     failure
 }

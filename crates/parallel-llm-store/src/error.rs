@@ -51,76 +51,48 @@ struct Description {
 
 impl DatabaseErrorKind {
     const fn description(self) -> Description {
-        match self {
-            Self::Locked => Description {
-                words: "another process keeps it locked",
-                next: &[Next::Do(Advice::CloseOtherPrograms)],
-                passes: true,
-            },
-            Self::Full => {
-                Description { words: "the disk is full", next: &[Next::Do(Advice::FreeSpace)], passes: true }
+        const SET_FOLDER: Next = Next::Do(Advice::SetDataFolder);
+        const AGAIN: Next = Next::Do(Advice::TryAgain);
+        let (words, next, passes): (_, &'static [Next], _) = match self {
+            Self::Locked => {
+                ("another process keeps it locked", &[Next::Do(Advice::CloseOtherPrograms)], true)
             }
-            Self::ReadOnly => Description {
-                words: "it may not be written",
-                next: &[Next::Do(Advice::CorrectFolderPermissions), Next::Do(Advice::SetDataFolder)],
-                passes: false,
-            },
-            Self::Unreachable => Description {
-                words: "it cannot be reached",
-                next: &[Next::Do(Advice::CheckFolderIsWritable), Next::Do(Advice::SetDataFolder)],
-                passes: false,
-            },
-            Self::Damaged => Description {
-                words: "it is damaged",
-                next: &[Next::Do(Advice::RestoreOrMove)],
-                passes: false,
-            },
-            Self::Foreign => Description {
-                words: "it is not a database, and was not changed",
-                next: &[Next::Do(Advice::MoveDatabaseAway), Next::Do(Advice::SetDataFolder)],
-                passes: false,
-            },
-            Self::Disk => {
-                Description { words: "the disk refuses", next: &[Next::Do(Advice::CheckDisk)], passes: true }
+            Self::Full => ("the disk is full", &[Next::Do(Advice::FreeSpace)], true),
+            Self::ReadOnly => {
+                ("it may not be written", &[Next::Do(Advice::CorrectFolderPermissions), SET_FOLDER], false)
             }
-            Self::Lockless => Description {
-                words: "its file system refuses locks",
-                next: &[Next::Do(Advice::UseLocalDisk), Next::Do(Advice::SetDataFolder)],
-                passes: false,
-            },
-            Self::Descriptors => Description {
-                words: "no more files may be open at once",
-                next: &[Next::Do(Advice::AllowOpenFiles)],
-                passes: true,
-            },
-            Self::Logless => Description {
-                words: "its write-ahead log was removed or replaced while this program had it open",
-                next: &[Next::Do(Advice::TryAgain), Next::Do(Advice::RestartProgram)],
-                passes: true,
-            },
-            Self::Crowded => Description {
-                words: "too many readers at once",
-                next: &[Next::Do(Advice::TryAgain)],
-                passes: true,
-            },
-            Self::Away | Self::Silent => Description {
-                words: if matches!(self, Self::Away) {
-                    "its server cannot be reached"
-                } else {
-                    "its server does not answer"
-                },
-                next: &[Next::Do(Advice::TryAgain), Next::Do(Advice::CheckNetworkAndAddress)],
-                passes: true,
-            },
-            Self::Denied => Description {
-                words: "its server does not allow it",
-                next: &[Next::Set(Cow::Borrowed(URL_SETTING))],
-                passes: false,
-            },
-            Self::Other => {
-                Description { words: "the database refuses", next: Code::Storage.next(), passes: true }
+            Self::Unreachable => {
+                ("it cannot be reached", &[Next::Do(Advice::CheckFolderIsWritable), SET_FOLDER], false)
             }
-        }
+            Self::Damaged => ("it is damaged", &[Next::Do(Advice::RestoreOrMove)], false),
+            Self::Foreign => (
+                "it is not a database, and was not changed",
+                &[Next::Do(Advice::MoveDatabaseAway), SET_FOLDER],
+                false,
+            ),
+            Self::Disk => ("the disk refuses", &[Next::Do(Advice::CheckDisk)], true),
+            Self::Lockless => {
+                ("its file system refuses locks", &[Next::Do(Advice::UseLocalDisk), SET_FOLDER], false)
+            }
+            Self::Descriptors => {
+                ("no more files may be open at once", &[Next::Do(Advice::AllowOpenFiles)], true)
+            }
+            Self::Logless => (
+                "its write-ahead log was removed or replaced while this program had it open",
+                &[AGAIN, Next::Do(Advice::RestartProgram)],
+                true,
+            ),
+            Self::Crowded => ("too many readers at once", &[AGAIN], true),
+            Self::Away => {
+                ("its server cannot be reached", &[AGAIN, Next::Do(Advice::CheckNetworkAndAddress)], true)
+            }
+            Self::Silent => {
+                ("its server does not answer", &[AGAIN, Next::Do(Advice::CheckNetworkAndAddress)], true)
+            }
+            Self::Denied => ("its server does not allow it", &[Next::Set(Cow::Borrowed(URL_SETTING))], false),
+            Self::Other => ("the database refuses", Code::Storage.next(), true),
+        };
+        Description { words, next, passes }
     }
 
     fn failure(self, subject: &str, cause: &dyn fmt::Display) -> Failure {

@@ -180,8 +180,11 @@ fn naming_takers(unsupported: Failure, messages: &[Message], terms: &Terms<'_>) 
     if names.is_empty() {
         return unsupported;
     }
-    let others = [Operation::ListModelsTakingFiles.into(), Advice::LeaveFileOut.into()];
-    unsupported.with_next([Next::choose_one(names)].into_iter().chain(others).collect::<Vec<Next>>())
+    unsupported.with_next([
+        Operation::ListModelsTakingFiles.into(),
+        Advice::LeaveFileOut.into(),
+        Next::choose_one(names),
+    ])
 }
 
 /// The chain of synthesizers: the one of the request, then those configured.

@@ -54,7 +54,7 @@ async fn a_refused_question_costs_nothing_and_says_what_to_do() {
         let cause = std::error::Error::source(&error).unwrap().to_string();
         format!("{error}: {cause} ({}: {})", error.code(), error.next_step())
     };
-    insta::assert_snapshot!(refusal(panel.ask("Why?").await.unwrap_err()), @"the panel refused: the run may cost up to $0.48; the budget is $0.0000010 (budget: raise `budget_usd`, lower `max_tokens`, or ask fewer or cheaper models)");
+    insta::assert_snapshot!(refusal(panel.ask("Why?").await.unwrap_err()), @"the panel refused: the run may cost up to $0.48; the budget is $0.0000010 (budget: give `budget_usd` as 0.49, lower `max_tokens`, or ask fewer or cheaper models)");
     insta::assert_snapshot!(refusal(panel.ask(" \n").await.unwrap_err()), @"the panel refused: the prompt is empty (prompt_empty: give a prompt as the text of `Question::new`)");
     insta::assert_snapshot!(refusal(panel.ask(Question::new("Why?").budget_usd(f64::NAN)).await.unwrap_err()), @"the panel refused: `budget_usd` is no amount: NaN (usage: see the guide `docs/library.md`)");
     let resumed = panel.resume("newest").await.unwrap_err();

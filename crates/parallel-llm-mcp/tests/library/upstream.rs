@@ -74,7 +74,8 @@ impl Upstream {
 
     /// The chat requests so far.
     pub(crate) fn requests(&self) -> u64 {
-        self.simulator.stats().requests
+        let requests = self.simulator.requests();
+        requests.iter().filter(|request| request.path.ends_with("/chat/completions")).count() as u64
     }
 
     /// Waits until this many connections are open.

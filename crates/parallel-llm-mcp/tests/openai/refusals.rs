@@ -231,7 +231,7 @@ fn what_an_address_has_wrong_is_refused_in_the_same_shape() {
         ("GET", "/v1/models/panel/%FF"),
         ("DELETE", path.as_str()),
         ("GET", "/v1/responses"),
-        ("POST", "/v1/embeddings"),
+        ("GET", "/v1/embeddings"),
         ("GET", &format!("{path}?stream=true")),
         ("GET", &format!("{path}?starting_after=3")),
         ("GET", &format!("{path}?include[]=reasoning.encrypted_content")),
@@ -252,6 +252,8 @@ fn what_an_address_has_wrong_is_refused_in_the_same_shape() {
     400 unsupported_parameter include[]: `include[]` cannot be honoured as `"reasoning.encrypted_content"`: there is nothing else to include: leave `include[]` out None
     400 unknown_parameter strem: there is no field `strem`: did you mean `stream`? None
     "#);
+    let embeddings = send(address, "/v1/embeddings", "", &json!({"model": panel(), "input": "Why?"}));
+    assert_eq!(embeddings.status, 404, "{embeddings:?}");
     let neutral = bare(address, "GET", &format!("{path}?stream=false&include_obfuscation=false"), "");
     assert_eq!(neutral.status, 200, "{neutral:?}");
 }

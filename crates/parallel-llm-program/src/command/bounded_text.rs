@@ -36,5 +36,5 @@ pub(super) fn text(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
 pub(super) fn not_utf8(name: &str, error: Utf8Error) -> Failure {
     let offset = error.valid_up_to();
     Failure::new(Code::PromptNotUtf8, format!("{name} is not UTF-8: the byte at offset {offset} is wrong"))
-        .with_next([Next::Do(Advice::ConvertWithIconv), Next::Do(Advice::ConvertToUtf8)])
+        .with_next(Advice::ConvertWithIconv)
 }

@@ -156,7 +156,7 @@ pub(super) async fn show(context: &CommandContext<'_>, name: &str, as_json: bool
     lines.extend(costs(&plan));
     context.console.page(&lines.join("\n"));
     for warning in &plan.warnings {
-        let line = format!("warning: {}; {}", warning.message, vocabulary::describe(&warning.next));
+        let line = format!("warning: {}; {}", warning.message, vocabulary::describe(warning.next_steps()));
         context.console.say(&context.console.tone(Tone::Warning, &line));
     }
     Ok(exit::ANSWER)

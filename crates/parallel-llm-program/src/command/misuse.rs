@@ -153,7 +153,7 @@ fn missing(
     {
         let names: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
         let example = Next::Type(format!("{line} {}", first.get_name()).into());
-        return refused.with_next([Next::choose_one(names), example]);
+        return refused.with_next([example, Next::choose_one(names)]);
     }
     let samples: Option<Vec<&str>> = named.iter().map(|name| synonyms::sample(name)).collect();
     match samples {

@@ -132,7 +132,9 @@ impl Asking {
         drop(quote);
         let Some(worst_case) = check.cost.worst_case.known() else { return Err(refused) };
         let refused = refused.with_next(check.next(worst_case, savings, is_owner));
-        let Some(excess) = check.excess(worst_case) else { return Err(refused) };
+        let Some(excess) = check.excess(worst_case) else {
+            return Err(check.beyond_approval(worst_case, refused));
+        };
         match kept {
             Some(order) => Ok(Begun::Unapproved(Box::new(Unapproved { excess, refused, order }))),
             None if is_owner => Err(adding(&refused, "this client cannot ask its user to allow more")),
@@ -252,6 +254,14 @@ impl BudgetCheck {
         let amount = worst_case.min(self.asked.unwrap_or(PicoUsd::UNLIMITED)).min(self.grantable);
         let limit = if self.asked.is_some() { self.allowed } else { self.cost.budget };
         (worst_case <= amount).then_some(Excess { likely: self.cost.likely, amount, limit })
+    }
+
+    /// The refusal that no approval could lift.
+    fn beyond_approval(&self, worst_case: PicoUsd, refused: Failure) -> Failure {
+        if worst_case <= self.grantable {
+            return refused;
+        }
+        adding(&refused, &format!("the setting `budget_day_usd` allows {} a day", self.grantable))
     }
 
     /// Steps for the caller, which cannot raise the user's limit.

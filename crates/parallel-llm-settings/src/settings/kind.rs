@@ -326,7 +326,7 @@ pub(super) fn read_model(text: &str) -> Result<String, Failure> {
     let anyone = ProviderId("any".into());
     match PanelEntry::parse(text, &anyone, |_| false) {
         Ok(_) => Ok(text.trim().to_owned()),
-        Err(failure) => Err(invalid(&failure.message).with_next(Code::ModelInvalid.next())),
+        Err(failure) => Err(invalid(&failure.message).with_next(failure.next_steps().to_vec())),
     }
 }
 
