@@ -3,7 +3,7 @@
 use std::io::{Error, ErrorKind, Read};
 use std::str::Utf8Error;
 
-use parallel_llm_engine::value::next::{Advice, Next};
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 /// Everything that a source holds. `name` stands for it in messages.

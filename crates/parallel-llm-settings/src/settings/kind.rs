@@ -10,7 +10,6 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::{DEFAULT_PROVIDER, PanelEntry, ProviderId, SEATS_MAX};
 use parallel_llm_engine::request::strategy::{ResolvedStrategy, Strategy};
 use parallel_llm_engine::request::wait::Wait;
-use parallel_llm_engine::value::code::Code;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Failure, PicoUsd, request::file_names, value::nearest};
 
