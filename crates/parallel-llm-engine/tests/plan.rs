@@ -253,7 +253,7 @@ fn resolve_with_image_models(request: RunRequest, panel: &[&str]) -> Result<RunP
 #[test]
 fn a_model_without_image_input_is_refused_if_the_caller_named_it() {
     let typed = |name| resolve_with_image_models(with_image(&[name]), &[]).map(|plan| summary(&plan));
-    insta::assert_snapshot!(typed("vendor/blind").expect_err("it is refused"), @"attachment_unsupported: the model `vendor/blind` takes no images such as `photo.png` (choose one of: vendor/sighted, ask a model that takes such files, or leave the file out)");
+    insta::assert_snapshot!(typed("vendor/blind").expect_err("it is refused"), @"attachment_unsupported: the model `vendor/blind` takes no images such as `photo.png` (ask a model that takes such files, leave the file out, or choose one of: vendor/sighted)");
     assert!(typed("vendor/sighted").is_ok() && typed("vendor/unsaid").is_ok());
     // A model from the settings fails only its own seat, which is not sent.
     let from_settings = RunRequest { models: None, ..with_image(&[]) };

@@ -98,7 +98,7 @@ fn a_prompt_that_is_not_utf8_is_refused() {
     --- stdout
     --- stderr
     error[prompt_not_utf8]: stdin is not UTF-8: the byte at offset 3 is wrong
-      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`, or convert the input to UTF-8 and send it again
+      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`
     ");
     sandbox.write("bad.txt", bytes);
     insta::assert_snapshot!(refusal(&sandbox, sandbox.call(["ask", "@bad.txt"])), @"
@@ -106,7 +106,7 @@ fn a_prompt_that_is_not_utf8_is_refused() {
     --- stdout
     --- stderr
     error[prompt_not_utf8]: `bad.txt` is not UTF-8: the byte at offset 3 is wrong
-      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`, or convert the input to UTF-8 and send it again
+      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`
     ");
 }
 

@@ -66,7 +66,7 @@ fn a_template_becomes_part_of_the_prompt() {
     --- stdout
     --- stderr
     error[prompt_not_utf8]: the template `latin` is not UTF-8: the byte at offset 3 is wrong
-      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`, or convert the input to UTF-8 and send it again
+      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`
     ");
     assert_eq!(sandbox.chats().len(), 3);
 }

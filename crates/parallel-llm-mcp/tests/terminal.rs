@@ -49,7 +49,7 @@ fn unusable_piped_text_is_refused_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[prompt_not_utf8]: stdin is not UTF-8: the byte at offset 3 is wrong
-      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`, or convert the input to UTF-8 and send it again
+      next: convert it, such as with `iconv -f latin1 -t utf-8 OLD > NEW`
     ");
     insta::assert_snapshot!(piped(&["A"], "x".repeat(100_000).as_bytes()), @"
     exit 2
