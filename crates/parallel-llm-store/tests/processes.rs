@@ -260,7 +260,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
     let place = Place::fresh(folder.path().join("runs.db"));
     let task = Task { place: place.clone(), first: 0, runs: ENDLESS };
-    let acknowledged = run_child(task.command_with_small_disk(1_600), None).await;
+    let acknowledged = run_child(task.command_with_small_disk(3_200), None).await;
     assert!(acknowledged.acks.len() > 10, "{} runs before the disk was full", acknowledged.acks.len());
     assert!(!acknowledged.failures.is_empty());
     for failure in &acknowledged.failures {
