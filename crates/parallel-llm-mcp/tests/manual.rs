@@ -253,3 +253,17 @@ fn a_demo_run_can_be_shown_again_and_continued() {
     assert_eq!(fused["seats_answered"], 5, "the seats that were lost have been asked again: {fused}");
     assert_eq!(sandbox.call(["runs", "list"]).run().text(), "", "they are not among the user's");
 }
+
+#[test]
+fn a_demo_begins_although_the_last_one_was_still_writing() {
+    let sandbox = sandbox();
+    let first = sandbox.call(["demo"]).start();
+    sandbox.until("its run is stored", || sandbox.data_dir().join("demo/runs.db").is_file());
+    // Its window is closed; the next begins while it ends.
+    first.signal("HUP");
+    let second = sandbox.call(["demo", "--kill"]).run();
+    assert_eq!(second.code, Some(0), "{}", second.stderr);
+    first.wait();
+    let third = sandbox.call(["demo", "--kill"]).run();
+    assert_eq!(third.code, Some(0), "{}", third.stderr);
+}

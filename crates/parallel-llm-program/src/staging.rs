@@ -33,6 +33,9 @@ pub(crate) async fn stage_models(settings: &Settings) -> Result<(Simulator, Serv
     Ok((simulator, service))
 }
 
+/// Where the data of an earlier demo goes before it is removed.
+const ASIDE: &str = ".demo-removed";
+
 /// Removes the data of an earlier demo. Fails for a folder of that name that is not a demo's.
 fn empty(folder: &Path) -> Result<(), Failure> {
     let unusable = |why: &str| {
@@ -49,5 +52,14 @@ fn empty(folder: &Path) -> Result<(), Failure> {
     if !is_empty && !folder.join("runs.db.lock").exists() {
         return Err(unusable("there is something in it that no demo has left"));
     }
-    std::fs::remove_dir_all(folder).map_err(|error| unusable(&error.to_string()))
+    // A demo whose window was closed may still write. Removed in place, what it leaves would pass for somebody else's.
+    let aside = folder.with_file_name(ASIDE);
+    let removed = || match std::fs::remove_dir_all(&aside) {
+        Err(error) if !is_missing(&error) => Err(error),
+        _ => Ok(()),
+    };
+    removed().and_then(|()| std::fs::rename(folder, &aside)).map_err(|error| unusable(&error.to_string()))?;
+    // The next demo removes what remains.
+    let _ = removed();
+    Ok(())
 }
