@@ -67,7 +67,7 @@ async def called(session, question, seconds):
         "ms": milliseconds(begun),
         "status": report["status"],
         "run_id": report["run_id"],
-        "has_answer": bool(report["answer"]),
+        "has_answer": bool(report.get("answer")),
         "progress": progress,
     }
 
