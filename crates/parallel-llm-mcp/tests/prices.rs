@@ -221,7 +221,7 @@ impl Case {
                 client.call("process_prompt", arguments).to_string()
             }
             Door::Chat => {
-                let (_running, address) = serve(sandbox, shop, &environment);
+                let (_running, address) = serve(sandbox, shop, &["--no-auth"], &environment);
                 let model = match (&models, self.preset()) {
                     (Some(models), _) => format!("panel/{}", models.join("+")),
                     (None, Some(preset)) => format!("panel/{preset}"),
@@ -241,11 +241,12 @@ impl Case {
 fn serve<'s>(
     sandbox: &'s Sandbox,
     shop: &Shop,
+    flags: &[&str],
     environment: &[(String, String)],
 ) -> (Running<'s>, SocketAddr) {
     let log = sandbox.home().join("log");
     let log_file = log.display().to_string();
-    let call = call(sandbox, shop, &["serve", "--http", "127.0.0.1:0", "--no-auth"]);
+    let call = call(sandbox, shop, &[&["serve", "--http", "127.0.0.1:0"], flags].concat());
     let call = call.settings([("log_file", log_file.as_str())]);
     let running = environment.iter().fold(call, |call, (name, value)| call.env(name, value)).start();
     let address = || {
@@ -402,6 +403,49 @@ fn a_further_part_of_a_run_is_priced_before_it_is_asked() {
         }
     }
     assert_eq!(shop.sales().len(), sent);
+}
+
+#[test]
+fn a_run_that_is_resumed_is_priced_before_it_is_asked() {
+    let (shop, sandbox) = (Shop::new(ListState::Whole), sandbox());
+    shop.break_down(true);
+    let failed = ask(&sandbox, &shop, &["-m", GOLD, "--synthesizer", CHEAP, "--budget", "none"]);
+    assert_eq!(failed.code, Some(1), "{}", failed.transcript());
+    shop.break_down(false);
+    for state in [ListState::Whole, ListState::Unreachable, ListState::WithoutGold] {
+        shop.show(state);
+        let resumed =
+            call(&sandbox, &shop, &["runs", "resume", "@", "--resend", "--budget", "1", "--json"]).run();
+        // A model that the list no longer has is not asked.
+        let code = if state == ListState::WithoutGold { 1 } else { 5 };
+        assert_eq!(
+            (resumed.code, shop.sales().len()),
+            (Some(code), 0),
+            "{state:?}\n{}",
+            resumed.transcript()
+        );
+    }
+}
+
+#[test]
+fn a_limit_of_a_token_counts_no_unknown_price_as_nothing() {
+    for (state, code) in [(ListState::Whole, "budget"), (ListState::Unreachable, "price_unknown")] {
+        let (shop, sandbox) = (Shop::new(state), sandbox());
+        sandbox.write(
+            CONFIG,
+            format!("panel = [\"{GOLD}\"]\nsynthesizer = \"{CHEAP}\"\nbudget_usd = \"none\"\n"),
+        );
+        let made = sandbox.call(["keys", "create", "poor", "--budget-day", "0.000001"]).run();
+        let token = format!("Authorization: Bearer {}\r\n", made.text().trim());
+        let unlimited = [("PARALLEL_LLM_BUDGET_USD".to_owned(), "none".to_owned())];
+        let (_running, address) = serve(&sandbox, &shop, &[], &unlimited);
+        let body = json!({"model": "panel/default", "messages": [{"role": "user", "content": "Why?"}]});
+        let mut wire = Wire::to(address);
+        wire.write(post(address, "/v1/chat/completions", &token, &body.to_string()));
+        let refused = wire.reply().expect("an answer");
+        assert!(refused.status >= 400 && refused.text().contains(code), "{refused:?}");
+        assert!(shop.sales().is_empty(), "{:?}", shop.sales());
+    }
 }
 
 #[test]

@@ -32,6 +32,9 @@ const BUDGET_PER_CALL: f64 = 0.1;
 /// The most retries that a busy hour can save up.
 const BUDGET_MAX: f64 = 100.0;
 
+/// The names of the output cap. A server that knows neither is not asked.
+const CAPS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
 /// A failed try, as far as the retry decision depends on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
@@ -52,7 +55,10 @@ pub struct Trial<'a> {
 /// Decides by the failure and the time left. The caller must also ask the [`RetryBudget`].
 pub fn decide(trial: &Trial<'_>) -> Retry {
     if let Some(field) = &trial.failure.rejected_field {
-        let tried = trial.without.contains(field);
+        let is_cap = |name: &str| CAPS.contains(&name);
+        // Without any cap a call may cost more than was counted for it.
+        let has_no_cap = is_cap(field) && trial.without.iter().any(|name| is_cap(name));
+        let tried = trial.without.contains(field) || has_no_cap;
         return if tried { Retry::Never } else { Retry::Without { field: field.clone() } };
     }
     let retries_max = match trial.failure.code {

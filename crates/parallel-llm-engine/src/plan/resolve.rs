@@ -42,11 +42,12 @@ impl RunPlan {
         }
         check_prompt(&request.messages, defaults.prompt_chars_max)?;
         let mut warnings = Vec::new();
-        let Resolved { flow, seats, synthesizers, mut steps, chosen } = match &defaults.flow {
+        let Resolved { flow, mut seats, synthesizers, mut steps, chosen } = match &defaults.flow {
             Some(flow) => stages::resolve(flow, &request, terms, &mut warnings)?,
             None => panel(&request, terms, &mut warnings)?,
         };
         step::number_on(&mut steps, 0)?;
+        seats::price_for_steps(&mut seats, &steps, terms);
         let mut timers = defaults.timers;
         timers.run_ms = request.deadline_ms.unwrap_or(timers.run_ms);
         let plan_hash = hash::plan_hash(&request, terms, chosen.choice);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::plan::caller_slot::CallerSlot;
+use crate::plan::step::{self, Step};
 use crate::plan::{Defaults, Terms, unknown};
 use crate::request::catalogue::PriceSource;
 use crate::request::catalogue::{ModelInfo, Price};
@@ -287,6 +289,16 @@ fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, sampling: &Sampling
         inputs: info.and_then(|info| info.inputs),
         json_mode: info.is_some_and(|info| info.json_mode),
         persona_prompt: None,
+    }
+}
+
+/// Counts the price of a long context for the seats whose steps may read one: they read answers besides the question.
+pub(super) fn price_for_steps(seats: &mut [Seat], steps: &[Step], terms: &Terms<'_>) {
+    for seat in seats {
+        let most = step::input_tokens_max(CallerSlot::Seat(seat.number), steps);
+        if most > 0 {
+            (seat.price, seat.price_source) = price_of(&seat.model, most, terms);
+        }
     }
 }
 

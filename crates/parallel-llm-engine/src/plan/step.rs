@@ -121,6 +121,12 @@ pub struct Step {
     pub is_spare: bool,
 }
 
+/// The most input tokens of the steps of this seat or synthesizer; 0 if it has none.
+pub(crate) fn input_tokens_max(by: CallerSlot, steps: &[Step]) -> u64 {
+    let own = steps.iter().filter(|step| step.key.by == by);
+    own.map(|step| step.input_tokens_max).max().unwrap_or_default()
+}
+
 /// The steps this strategy may make with these seats and synthesizers, numbered from 1. `prompt_bytes` is what every seat is sent.
 pub(crate) fn planned(
     choice: StrategyChoice,

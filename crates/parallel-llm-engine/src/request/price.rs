@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::request::catalogue::{ModelInfo, Price, PriceSource};
 use crate::request::panel::{ModelRef, ProviderId};
 
+/// The suffix by which a router searches the web for a call, which is billed besides the tokens.
+const SEARCHING: &str = "online";
+
 /// What is known of prices besides the lists of the providers.
 #[derive(Clone, Debug, Default)]
 pub struct PriceBook {
@@ -39,6 +42,12 @@ impl PriceBook {
         };
         if let Some(price) = self.set.get(model).or_else(|| self.set.get(&plain())) {
             return (Some(*price), PriceSource::Settings);
+        }
+        // No list tells what the search costs that this suffix asks for.
+        if model.model.split(':').skip(1).any(|suffix| suffix == SEARCHING)
+            && !self.own_machines.contains(&model.provider)
+        {
+            return (None, PriceSource::List);
         }
         if let Some(price) = info.and_then(|info| info.price_at(input_tokens)) {
             return (Some(price), PriceSource::List);

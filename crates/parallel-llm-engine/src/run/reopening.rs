@@ -172,17 +172,28 @@ impl Reopening {
 
     /// Takes the prices of today for the calls of this part. A price that nobody tells any more stays as it was.
     pub fn with_prices_of_today(&mut self, plan: &RunPlan, terms: &Terms<'_>) {
-        let input_tokens = tokens_in(plan.input_bytes());
-        let seats = plan.seats.iter().map(|seat| (CallerSlot::Seat(seat.number), seat, input_tokens));
+        let seats = plan.seats.iter().map(|seat| {
+            let slot = CallerSlot::Seat(seat.number);
+            let input_tokens = step::input_tokens_max(slot, self.steps_of(plan));
+            (slot, seat, input_tokens.max(tokens_in(plan.input_bytes())))
+        });
         let chain = plan.synthesizers.iter();
         let chain = chain.map(|seat| (CallerSlot::Synthesizer(seat.number), seat, u64::MAX));
         let today = seats.chain(chain).filter_map(|(slot, seat, input_tokens)| {
             let (price, source) = seats::price_of(&seat.model, input_tokens, terms);
-            let is_told = price.is_some() || source != PriceSource::List;
+            // Whether a call costs nothing is known only today: a server may have left this machine.
+            let is_told = price.is_some() || source != PriceSource::List || seat.price.is_none();
             let differs = (price, source) != (seat.price, seat.price_source);
             (is_told && differs).then_some(SlotPrice { slot, price, source })
         });
         self.prices = today.collect();
+        // The chain of this part, which may be a copy of an earlier one.
+        for seat in &mut self.synthesizers {
+            let (price, source) = seats::price_of(&seat.model, u64::MAX, terms);
+            if price.is_some() || source != PriceSource::List || seat.price.is_none() {
+                (seat.price, seat.price_source) = (price, source);
+            }
+        }
     }
 
     /// The strategy of this part and its options.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use parallel_llm_mcp::event::{EventLine, EventReport};
 use parallel_llm_mcp::port::{Attempt, BoxFuture, CallerSlot, Failure, Journal, Lease, Recorded, RunPlan};
-use parallel_llm_mcp::{Code, Error, Message, Question, Report, Role, RunId};
+use parallel_llm_mcp::{Code, Error, Message, Provider, Question, Report, Role, RunId};
 use parallel_llm_testkit::simulator::{Fault, Script};
 use tokio::sync::Notify;
 
@@ -62,6 +62,19 @@ async fn a_refused_question_costs_nothing_and_says_what_to_do() {
     assert_eq!(upstream.requests(), 0);
     let cost = panel.quote("Why?").await.unwrap();
     assert!(cost.worst_case_usd > cost.budget_usd, "{cost:?}");
+}
+
+#[tokio::test]
+async fn a_model_without_a_price_is_refused_before_anything_is_sent() {
+    let upstream = Upstream::start().await;
+    let dead = Provider::new("openai").key("sk-of-no-worth").base_url("https://provider.invalid/v1");
+    let panel = upstream.panel().panel([MODELS[0], "openai:of-nobody"]).provider(dead).build().unwrap();
+    let error = panel.ask("Why?").await.unwrap_err();
+    assert_eq!((error.code(), upstream.requests()), (Code::PriceUnknown, 0), "{error}");
+    assert!(error.to_string().contains("openai:of-nobody"), "{error}");
+    // The step that the refusal names.
+    panel.ask(Question::new("Why?").models([MODELS[0]])).await.unwrap();
+    assert_eq!(upstream.requests(), 1);
 }
 
 #[tokio::test]

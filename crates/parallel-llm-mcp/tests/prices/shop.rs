@@ -44,6 +44,7 @@ pub(crate) struct Shop {
     address: SocketAddr,
     state: Arc<Mutex<ListState>>,
     sales: Arc<Mutex<Vec<Sale>>>,
+    broken: Arc<AtomicBool>,
     stopped: Arc<AtomicBool>,
     serving: Option<JoinHandle<()>>,
 }
@@ -54,7 +55,9 @@ impl Shop {
         let address = listener.local_addr().expect("a listener has an address");
         let state = Arc::new(Mutex::new(state));
         let (sales, stopped) = (Arc::<Mutex<Vec<Sale>>>::default(), Arc::<AtomicBool>::default());
+        let broken = Arc::<AtomicBool>::default();
         let (shown, kept, is_stopped) = (Arc::clone(&state), Arc::clone(&sales), Arc::clone(&stopped));
+        let is_broken = Arc::clone(&broken);
         let serving = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if is_stopped.load(Ordering::SeqCst) {
@@ -62,10 +65,16 @@ impl Shop {
                 }
                 let (shown, kept, is_stopped) =
                     (Arc::clone(&shown), Arc::clone(&kept), Arc::clone(&is_stopped));
-                std::thread::spawn(move || serve(stream, &shown, &kept, &is_stopped));
+                let is_broken = Arc::clone(&is_broken);
+                std::thread::spawn(move || {
+                    if is_broken.load(Ordering::SeqCst) {
+                        return refuse(stream);
+                    }
+                    serve(stream, &shown, &kept, &is_stopped);
+                });
             }
         });
-        Self { address, state, sales, stopped, serving: Some(serving) }
+        Self { address, state, sales, broken, stopped, serving: Some(serving) }
     }
 
     /// Its base URL, by which the program takes it for a router.
@@ -75,6 +84,11 @@ impl Shop {
 
     pub(crate) fn show(&self, state: ListState) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    /// Whether every request fails from now on.
+    pub(crate) fn break_down(&self, is_broken: bool) {
+        self.broken.store(is_broken, Ordering::SeqCst);
     }
 
     pub(crate) fn sales(&self) -> Vec<Sale> {
@@ -130,6 +144,12 @@ fn serve(mut stream: TcpStream, state: &Mutex<ListState>, sales: &Mutex<Vec<Sale
                 }
             }
         }
+    }
+}
+
+fn refuse(mut stream: TcpStream) {
+    if request(&mut stream).is_some() {
+        reply(&mut stream, "500 Internal Server Error", "application/json", "{}");
     }
 }
 

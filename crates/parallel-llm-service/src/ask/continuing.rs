@@ -101,6 +101,10 @@ impl Asking {
         }
         self.planner.reprice(&run, &mut reopening).await;
         reopening.limits = self.planner.day_limits();
+        if matches!(continuation, Continuation::TakeOver { .. }) {
+            // Nobody asked anew, so the limit of the token that asked holds on.
+            reopening.limits.extend(run.plan.limits.iter().filter(|limit| limit.asked_by.is_some()).cloned());
+        }
         self.check_part(&run, &reopening, &continuation).await?;
         let budget = match continuation {
             Continuation::Resume { budget, .. } | Continuation::TakeOver { budget } => budget,

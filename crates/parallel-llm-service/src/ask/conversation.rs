@@ -130,14 +130,15 @@ impl Conversation {
         defaults.strategy.clone_from(&self.strategy);
         let names_its_own = request.models.is_some() || request.strategy.is_some();
         if let Some(flow) = self.plan.flow.as_ref().filter(|_| !names_its_own) {
-            // A flow says how long its replies may be and what a run may cost.
+            // A flow says how long its replies may be.
             let capped = |seat: &Seat| {
                 let mut entry = again(seat);
                 entry.options.max_tokens = Some(seat.max_tokens).filter(|_| request.max_tokens.is_none());
                 entry.to_string()
             };
             defaults.flow = Some(self.written(flow, capped));
-            defaults.budget = self.plan.budget;
+            // What was allowed once is not allowed again.
+            defaults.budget = self.plan.budget.min(defaults.budget);
         }
     }
 

@@ -85,27 +85,19 @@ impl Lists {
     }
 
     /// The lists of all providers that a request names. A list is fetched if it lacks a name, whoever named it, because
-    /// without its price the worst case is unknown; an old one is renewed. All are fetched at once. Of a server on the user's
-    /// own machine, which asks for no money, only the names of this call are looked for.
+    /// without its price the worst case is unknown; an old one is renewed. All are fetched at once.
     pub(crate) async fn for_request(
         &self,
         request: &RunRequest,
         defaults: &Defaults,
     ) -> BTreeMap<ProviderId, Arc<Catalogue>> {
-        let typed = request.models.iter().flatten().chain(&request.synthesizer);
-        let settled = settled(request, defaults);
         let mut names: BTreeMap<ProviderId, Vec<String>> = BTreeMap::new();
-        for model in typed.filter_map(|reference| self.providers.model_of(reference)) {
+        for model in named(request, defaults).filter_map(|reference| self.providers.model_of(reference)) {
             names.entry(model.provider).or_default().push(model.model);
-        }
-        for model in settled.filter_map(|reference| self.providers.model_of(reference)) {
-            let is_free = defaults.prices.own_machines.contains(&model.provider);
-            names.entry(model.provider).or_default().extend((!is_free).then_some(model.model));
         }
         let known = names.into_iter().map(|(provider, names)| async move {
             let settings = self.providers.find(&provider)?;
-            let wanted = if names.is_empty() { Wanted::Cached } else { Wanted::Names(&names) };
-            let list = self.of(settings, wanted).await.known.list?;
+            let list = self.of(settings, Wanted::Names(&names)).await.known.list?;
             Some((provider, list.catalogue))
         });
         join_all(known).await.into_iter().flatten().collect()
@@ -118,9 +110,8 @@ impl Lists {
         defaults: &mut Defaults,
         catalogues: &BTreeMap<ProviderId, Arc<Catalogue>>,
     ) {
-        let typed = request.models.iter().flatten().chain(&request.synthesizer);
-        let named = typed.chain(settled(request, defaults)).filter_map(|name| self.providers.model_of(name));
-        let models: Vec<ModelRef> = named.collect();
+        let named = named(request, defaults);
+        let models: Vec<ModelRef> = named.filter_map(|name| self.providers.model_of(name)).collect();
         let prices: &mut PriceBook = &mut defaults.prices;
         let unpriced = models.into_iter().filter(|model| {
             let list = catalogues.get(&model.provider).and_then(|list| list.find(&model.model));
@@ -151,12 +142,14 @@ impl Lists {
     }
 }
 
-/// The names of the settings that a plan is made of: the panel of the settings is among them only if neither the request nor a
-/// flow names models.
-fn settled<'a>(request: &RunRequest, defaults: &'a Defaults) -> impl Iterator<Item = &'a String> {
+/// The names that a plan is made of, those of the call first. The panel of the settings is among them only if neither the
+/// request nor a flow names models.
+fn named<'a>(request: &'a RunRequest, defaults: &'a Defaults) -> impl Iterator<Item = &'a String> {
+    let typed = request.models.iter().flatten().chain(&request.synthesizer);
     let has_own_panel = request.models.is_some() || defaults.flow.is_some();
     let panel = defaults.panel.iter().filter(move |_| !has_own_panel);
-    panel.chain(&defaults.synthesizers).chain(defaults.flow.iter().flat_map(Flow::references))
+    let settled = panel.chain(&defaults.synthesizers);
+    typed.chain(settled).chain(defaults.flow.iter().flat_map(Flow::references))
 }
 
 impl ProviderLookup<'_> {
