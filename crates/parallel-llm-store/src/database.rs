@@ -249,6 +249,7 @@ impl Reader<'_> {
         fn run_row(&self, run_id: RunId) -> Result<Option<StoredRow>>;
         fn ownership(&self, run_id: RunId) -> Result<Option<Ownership>>;
         fn epoch(&self, run_id: RunId) -> Result<Option<u64>>;
+        fn epochs(&self, ids: &[RunId]) -> Result<BTreeMap<RunId, (u64, bool)>>;
         fn decided_runs(&self, limit: usize) -> Result<Vec<RunId>>;
         fn requested_cancels(&self, owner: &str) -> Result<Vec<RunId>>;
         fn owners_since_cancel(&self, run_id: RunId) -> Result<Option<u64>>;

@@ -13,7 +13,7 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{
-    Answer, Code, Event, Failure, OutcomeKind, PicoUsd, ProviderId, Reopening, RunPlan, RunStatus,
+    Answer, Code, Event, Failure, OutcomeKind, PicoUsd, ProviderId, Reopening, Run, RunPlan, RunStatus,
     SeatNumber, SeatStatus, Usage,
 };
 use parallel_llm_store::{CostBy, CostLine, CostQuery, RunFilter, RunScope, SeatFact, Store};
@@ -434,4 +434,18 @@ async fn a_resumed_part_reserves_for_its_own_synthesizer() {
     let rows = calls(&fixture);
     let expected = r#"{"synthesizer":2} 1 lab/four cancelled - 0 reported"#;
     assert!(rows.iter().any(|row| row.starts_with(expected)), "{rows:#?}");
+}
+
+#[test]
+fn a_cost_that_was_looked_up_is_not_added_again_by_what_is_merged() {
+    let plan = plan(1, StoreMode::Full);
+    let looked_up =
+        || Event::Reconciled { attempt: seat(1, 1), cost: PicoUsd(1_000), usage: Usage::default() };
+    for late in [answered(seat(1, 1), "sings"), looked_up()] {
+        let reopening = Reopening::resume(&plan, Vec::new());
+        let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
+        let merged = Event::Merged { epoch: 1, held_seq: 3, held_number: None, held: Box::new(late) };
+        let events = vec![started(), sent(seat(1, 1)), reopened, looked_up(), closed(), merged];
+        assert_eq!(Run::fold(Arc::clone(&plan), &recorded(1, events)).cost(), PicoUsd(1_000));
+    }
 }

@@ -34,10 +34,19 @@ const HEARTBEAT: Duration = Duration::from_millis(100);
 /// Longer than anything here takes.
 const LONG: Duration = Duration::from_secs(30);
 
-/// A way to the server that can be cut.
+/// The state of a way to the server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Open,
+    Cut,
+    /// Nothing is forwarded, and nothing is closed.
+    Silent,
+}
+
+/// A way to the server that can be cut or fall silent.
 struct Proxy {
     port: u16,
-    is_open: watch::Sender<bool>,
+    way: watch::Sender<Way>,
     _task: JoinSet<()>,
 }
 
@@ -46,35 +55,40 @@ impl Proxy {
     async fn to(address: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (is_open, opened) = watch::channel(true);
+        let (way, state) = watch::channel(Way::Open);
         let mut task = JoinSet::new();
         task.spawn(async move {
             let mut streams = JoinSet::new();
             loop {
                 let (mut near, _) = listener.accept().await.unwrap();
-                let (address, mut opened) = (address.clone(), opened.clone());
+                let (address, mut state) = (address.clone(), state.clone());
                 streams.spawn(async move {
-                    if !*opened.borrow() {
+                    if *state.borrow() == Way::Cut {
                         return;
                     }
                     let Ok(mut far) = TcpStream::connect(address).await else { return };
                     tokio::select! {
                         _ = copy_bidirectional(&mut near, &mut far) => {}
-                        _ = opened.wait_for(|is_open| !is_open) => {}
+                        _ = state.wait_for(|state| *state != Way::Open) => {}
                     }
+                    let _ = state.wait_for(|state| *state != Way::Silent).await;
                 });
             }
         });
-        Self { port, is_open, _task: task }
+        Self { port, way, _task: task }
     }
 
     /// Ends all connections and takes no more.
     fn cut(&self) {
-        self.is_open.send(false).unwrap();
+        self.way.send(Way::Cut).unwrap();
     }
 
     fn restore(&self) {
-        self.is_open.send(true).unwrap();
+        self.way.send(Way::Open).unwrap();
+    }
+
+    fn fall_silent(&self) {
+        self.way.send(Way::Silent).unwrap();
     }
 }
 
@@ -135,6 +149,22 @@ async fn answers_outlive_a_cut_connection() {
     let stored = fixture.store.load(RunScope::All, run_id(1)).await.unwrap().unwrap();
     assert_eq!(stored.events, events);
     assert_eq!(store.check(CheckDepth::Full, LONG).await, Ok(Integrity::Intact));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_falls_silent_is_given_up_within_ten_seconds() {
+    only_on_a_server!();
+    let fixture = Fixture::new().await;
+    let (store, proxy) = behind_proxy(&fixture).await;
+    let events = simple("sings");
+    let lease = write(&store, plan(1, StoreMode::Full), events[..2].to_vec()).await;
+    proxy.fall_silent();
+    let begun = tokio::time::Instant::now();
+    assert_eq!(store.append(lease, events[2..3].to_vec()).await, Ok(()));
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert_eq!(store.spills().waiting.len(), 1);
+    proxy.restore();
+    eventually(async || store.spills().waiting.is_empty()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -400,6 +430,35 @@ async fn past_its_lease_a_machine_sends_nothing_and_what_it_holds_is_merged() {
     assert_eq!(value::<i64>(&fixture.other_connection(), calls), 1);
     assert_eq!(value::<i64>(&fixture.other_connection(), "SELECT COUNT(*) FROM calls"), 2);
     assert_eq!(other.check(CheckDepth::Full, LONG).await, Ok(Integrity::Intact));
+}
+
+/// Its machine had decided it, and the one that took it over ended before it had.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_what_is_merged_has_decided_is_closed() {
+    only_on_a_server!();
+    let fixture = Fixture::new().await;
+    let (store, proxy) = with_short_lease(&fixture).await;
+    let events = simple("sings");
+    let lease = write(&store, plan(1, StoreMode::Full), events[..2].to_vec()).await;
+    proxy.cut();
+    assert_eq!(store.append(lease, events[2..].to_vec()).await, Ok(()));
+    let other = &fixture.store;
+    let status = async || other.list(RunScope::All, RunFilter::default()).await.unwrap()[0].status;
+    eventually(async || status().await == RunStatus::Interrupted).await;
+    let (url, folder) = (fixture.place.url.clone().unwrap(), fixture.folder.path().join("third"));
+    let config = StoreConfig::on_server(url.parse().unwrap(), folder);
+    let third = StoreConfig { heartbeat: LONG, lease: Duration::from_millis(100), ..config };
+    let third = Store::open(third).await.unwrap();
+    third.take_over(run_id(1)).await.unwrap();
+    drop(third);
+    proxy.restore();
+    let open = "SELECT COUNT(*) FROM runs WHERE closed_at_ms IS NULL";
+    eventually(async || {
+        other.close_abandoned().await.unwrap();
+        value::<i64>(&fixture.other_connection(), open) == 0
+    })
+    .await;
+    assert!(matches!(status().await, RunStatus::Complete | RunStatus::Partial), "{:?}", status().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -153,6 +153,9 @@ pub enum Event {
         epoch: u64,
         /// The number that the event had there, so that it is merged once.
         held_seq: u64,
+        /// The number that its request had there, if the record had given that to another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held_number: Option<u32>,
         /// What had happened in that process: a request, its end, or its outcome.
         held: Box<Event>,
     },

@@ -109,6 +109,8 @@ pub struct SeatView {
     pub(super) unpriced: u32,
     /// Whether the cost of its newest request is unknown.
     newest_unpriced: bool,
+    /// Requests whose cost was looked up.
+    reconciled: Vec<u32>,
     /// Whether it was skipped, because the others were enough.
     is_unneeded: bool,
 }
@@ -148,6 +150,7 @@ impl SeatView {
             under_way: false,
             unpriced: 0,
             newest_unpriced: false,
+            reconciled: Vec::new(),
             is_unneeded: false,
         }
     }
@@ -359,6 +362,7 @@ impl SeatView {
                 }
             }
             Event::Reconciled { cost, .. } => {
+                self.reconciled.push(attempt.number);
                 // With one request the cost is now known; with several, an earlier one may still be unknown.
                 self.cost_is_estimate &= self.attempts > 1;
                 self.unpriced = self.unpriced.saturating_sub(1);
@@ -400,7 +404,12 @@ impl SeatView {
                 Some(generation_id.clone()).filter(|_| is_newest).or(self.generation_id.take());
             return;
         }
-        if held.cost().is_some() {
+        // A cost that was looked up is not added again by the end that tells it.
+        let is_counted = self.reconciled.contains(&attempt.number);
+        if matches!(held, Event::Reconciled { .. }) && !is_counted {
+            self.reconciled.push(attempt.number);
+        }
+        if held.cost().is_some() && !is_counted {
             self.cost_is_estimate &= self.attempts > 1;
             self.unpriced = self.unpriced.saturating_sub(1);
             self.newest_unpriced &= !is_newest;

@@ -1,6 +1,9 @@
 //! Statements for the rows of runs.
 
+use std::collections::BTreeMap;
+
 use parallel_llm_engine::RunId;
+use tokio_postgres::Row;
 
 use super::connection::{Reader, Transaction};
 use super::row::{
@@ -151,9 +154,19 @@ impl Reader<'_> {
         self.session.first(sql, &[&run_id.to_string()], |row| Ok(count(get(row, 0)?)))
     }
 
+    /// The current epochs of runs, and whether each is closed.
+    pub(crate) fn epochs(&self, ids: &[RunId]) -> Result<BTreeMap<RunId, (u64, bool)>, DatabaseError> {
+        let sql = "SELECT run_id, epoch, closed_at_ms IS NOT NULL FROM runs WHERE run_id = ANY($1)";
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let found = |row: &Row| Ok((run_id(row, 0)?, (count(get(row, 1)?), get(row, 2)?)));
+        Ok(self.session.rows(sql, &[&ids], found)?.into_iter().collect())
+    }
+
     /// Open runs that have been decided, whoever does them.
     pub(crate) fn decided_runs(&self, limit: usize) -> Result<Vec<RunId>, DatabaseError> {
-        let sql = "SELECT run_id FROM runs WHERE closed_at_ms IS NULL AND decided_at_ms IS NOT NULL LIMIT $1";
+        // Ended leases first: the others have somebody who closes them.
+        let sql = "SELECT run_id FROM runs WHERE closed_at_ms IS NULL AND decided_at_ms IS NOT NULL AND status <> 'running' \
+                   ORDER BY lease_until_ms, run_id LIMIT $1";
         self.session.rows(sql, &[&integer(limit as u64)], |row| run_id(row, 0))
     }
 

@@ -1,5 +1,6 @@
 //! Statements for the rows of runs.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use parallel_llm_engine::RunId;
@@ -146,9 +147,21 @@ impl Reader<'_> {
         self.first(sql, [run_id.to_string()], |row| Ok(count(row.get(0)?)))
     }
 
+    /// The current epochs of runs, and whether each is closed.
+    pub(crate) fn epochs(&self, ids: &[RunId]) -> Result<BTreeMap<RunId, (u64, bool)>, DatabaseError> {
+        let sql = "SELECT epoch, closed_at_ms IS NOT NULL FROM runs WHERE run_id = ?";
+        let found = |id: &RunId| {
+            let found = self.first(sql, [id.to_string()], |row| Ok((count(row.get(0)?), row.get(1)?)))?;
+            Ok(found.map(|found| (*id, found)))
+        };
+        ids.iter().filter_map(|id| found(id).transpose()).collect()
+    }
+
     /// Open runs that have been decided, whoever does them.
     pub(crate) fn decided_runs(&self, limit: usize) -> Result<Vec<RunId>, DatabaseError> {
-        let sql = "SELECT run_id FROM runs WHERE closed_at_ms IS NULL AND decided_at_ms IS NOT NULL LIMIT ?";
+        // Ended leases first: the others have somebody who closes them.
+        let sql = "SELECT run_id FROM runs WHERE closed_at_ms IS NULL AND decided_at_ms IS NOT NULL AND status <> 'running' \
+                   ORDER BY lease_until_ms, run_id LIMIT ?";
         self.rows(sql, [integer(limit as u64)], |row| run_id(row, 0))
     }
 

@@ -55,7 +55,9 @@ impl CachedRun {
     pub(super) fn apply(&mut self, batch: &EventBatch, now_ms: i64) {
         batch.events.iter().for_each(|recorded| self.run.apply(recorded));
         self.row.follow(&self.run);
-        if batch.decides() {
+        // What is merged decides a run that nobody else has decided.
+        let is_settled = batch.merges() && self.run.is_decided() && self.row.decided_at_ms.is_none();
+        if batch.decides() || is_settled {
             self.row.decided_at_ms = Some(now_ms);
         }
         if batch.closes() {

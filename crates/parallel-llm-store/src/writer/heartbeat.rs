@@ -1,10 +1,12 @@
 //! Extends the leases of this process's runs and jobs, on a thread and a connection of their own: whatever the writer waits
 //! for, a healthy process keeps its runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use parallel_llm_engine::RunId;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
@@ -66,17 +68,27 @@ impl Heartbeat {
             self.leases.set_jobs(true);
         }
         for (run_id, epoch) in &extended.runs {
-            self.leases.extended(*run_id, *epoch, since);
+            self.leases.refresh(*run_id, *epoch, since);
         }
         if !self.connection.is_on_server() {
             // In a file, an owner that is alive keeps its runs.
             return Ok(());
         }
         // A run may be missing because it is closed, because its row is locked at the moment, or because it is lost.
-        for (run_id, epoch) in held.into_iter().filter(|held| !extended.runs.contains(held)) {
-            let newest = self.connection.read(wait, |reader| reader.epoch(run_id))?;
-            if newest.is_some_and(|newest| newest > epoch) {
-                self.leases.overtake(run_id, epoch);
+        let known: BTreeSet<(RunId, u64)> = extended.runs.into_iter().collect();
+        let missing: Vec<(RunId, u64)> = held.into_iter().filter(|held| !known.contains(held)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        // One read for all: the next beat must come before the leases end.
+        let ids: Vec<RunId> = missing.iter().map(|(run_id, _)| *run_id).collect();
+        let newest = self.connection.read(wait, |reader| reader.epochs(&ids))?;
+        for (run_id, epoch) in missing {
+            match newest.get(&run_id) {
+                Some((newest, _)) if *newest > epoch => self.leases.overtake(run_id, epoch),
+                // Its row is locked at the moment.
+                Some((_, false)) => {}
+                Some((_, true)) | None => self.leases.drop_epoch(run_id, epoch),
             }
         }
         Ok(())

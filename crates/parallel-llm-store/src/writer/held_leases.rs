@@ -25,6 +25,8 @@ pub(crate) struct HeldLeases {
     leases: Mutex<Leases>,
     /// How long a lease lasts.
     length: Duration,
+    /// Whether a lease that is over may be taken: not where all processes see that its owner is alive.
+    ends: bool,
     /// Whether this process may have claimed jobs of batches, whose leases the database alone knows.
     has_jobs: AtomicBool,
     /// Sent when a run is found to be taken over.
@@ -68,10 +70,11 @@ impl Moment {
 }
 
 impl HeldLeases {
-    pub(super) fn new(length: Duration) -> Self {
+    pub(super) fn new(length: Duration, ends: bool) -> Self {
         Self {
             leases: Mutex::default(),
             length,
+            ends,
             has_jobs: AtomicBool::new(false),
             changed: watch::Sender::default(),
         }
@@ -86,9 +89,20 @@ impl HeldLeases {
         leases.held.insert(run_id, HeldLease { epoch, since });
     }
 
+    /// The same for a beat, whose answer may come late: only for a lease that is still held under this epoch.
+    pub(super) fn refresh(&self, run_id: RunId, epoch: u64, since: Moment) {
+        let mut leases = self.leases.lock();
+        if let Some(held) = leases.held.get_mut(&run_id).filter(|held| held.epoch == epoch) {
+            held.since = since;
+        }
+    }
+
     /// Whether this process may act for the run.
     pub(crate) fn holds(&self, lease: Lease) -> bool {
         let leases = self.leases.lock();
+        if !self.ends {
+            return !leases.overtaken.contains(&(lease.run_id, lease.epoch));
+        }
         let usable = self.length.saturating_sub(self.length / MARGIN_PART);
         let held = leases.held.get(&lease.run_id).filter(|held| held.epoch == lease.epoch);
         held.is_some_and(|held| held.since.elapsed() < usable)
@@ -122,6 +136,14 @@ impl HeldLeases {
         self.leases.lock().held.remove(&run_id);
     }
 
+    /// The same, unless a later epoch is held by now.
+    pub(super) fn drop_epoch(&self, run_id: RunId, epoch: u64) {
+        let mut leases = self.leases.lock();
+        if leases.held.get(&run_id).is_some_and(|held| held.epoch == epoch) {
+            leases.held.remove(&run_id);
+        }
+    }
+
     /// The runs whose leases are to be extended.
     pub(super) fn held(&self) -> Vec<(RunId, u64)> {
         self.leases.lock().held.iter().map(|(run_id, held)| (*run_id, held.epoch)).collect()
@@ -144,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_lease_ends_by_its_own_clock_and_belongs_to_one_epoch() {
-        let leases = HeldLeases::new(Duration::from_millis(120));
+        let leases = HeldLeases::new(Duration::from_millis(120), true);
         let run_id = RunId::from_parts(1, 1);
         let lease = |epoch| Lease { run_id, epoch, next_seq: 1 };
         assert!(!leases.holds(lease(1)), "nothing is known of it");
@@ -155,5 +177,14 @@ mod tests {
         assert_eq!((leases.holds(lease(1)), leases.holds(lease(2))), (true, false));
         leases.overtake(run_id, 1);
         assert!(!leases.holds(lease(1)) && !leases.is_wanted());
+    }
+
+    #[test]
+    fn an_owner_that_is_seen_to_be_alive_keeps_its_runs() {
+        let leases = HeldLeases::new(Duration::from_millis(120), false);
+        let lease = Lease { run_id: RunId::from_parts(1, 1), epoch: 1, next_seq: 1 };
+        assert!(leases.holds(lease), "nobody else may take it");
+        leases.overtake(lease.run_id, lease.epoch);
+        assert!(!leases.holds(lease));
     }
 }

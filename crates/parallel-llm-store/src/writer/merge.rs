@@ -58,11 +58,13 @@ pub(super) fn merged(stored: &[Recorded], epoch: u64, held: &[Recorded]) -> Vec<
         requests.note(&recorded.event);
     }
     let unsent = unsent(&requests, held);
-    let mut numbers: BTreeMap<Attempt, Attempt> = BTreeMap::new();
+    let mut numbers = numbers_given(stored, epoch);
     let mut merged = Vec::new();
     let mut add = |known: &mut KnownRequests, recorded: &Recorded, event: Event| {
         known.note(&event);
-        let event = Event::Merged { epoch, held_seq: recorded.seq, held: Box::new(event) };
+        let number = |event: &Event| event.attempt().map(|attempt| attempt.number);
+        let held_number = number(&recorded.event).filter(|held| number(&event) != Some(*held));
+        let event = Event::Merged { epoch, held_seq: recorded.seq, held_number, held: Box::new(event) };
         merged.push(Recorded { event, ..recorded.clone() });
     };
     for recorded in held {
@@ -95,6 +97,19 @@ pub(super) fn merged(stored: &[Recorded], epoch: u64, held: &[Recorded]) -> Vec<
     merged
 }
 
+/// The numbers that earlier merges of this epoch have given to requests, by those that they had: an end may come later than
+/// its request.
+fn numbers_given(stored: &[Recorded], epoch: u64) -> BTreeMap<Attempt, Attempt> {
+    let given = |event: &Event| match event {
+        Event::Merged { epoch: of, held_number: Some(number), held, .. } if *of == epoch => {
+            let to = held.attempt()?;
+            Some((Attempt { number: *number, ..to }, to))
+        }
+        _ => None,
+    };
+    stored.iter().filter_map(|recorded| given(&recorded.event)).collect()
+}
+
 /// The text that the event decides, by its hash.
 fn decided_text(event: &Event) -> Option<&str> {
     match event {
@@ -104,7 +119,8 @@ fn decided_text(event: &Event) -> Option<&str> {
     }
 }
 
-/// The requests of `held` that certainly never left, and that the record does not know.
+/// The requests of `held` that certainly never left, and that the record does not know under this number. The first end tells:
+/// a later one under the same number is that of a retry that did not leave.
 fn unsent(requests: &KnownRequests, held: &[Recorded]) -> BTreeSet<Attempt> {
     let never_left = |event: &Event| match event {
         Event::Failed { failure, .. } => failure.unsent,
@@ -112,9 +128,20 @@ fn unsent(requests: &KnownRequests, held: &[Recorded]) -> BTreeSet<Attempt> {
         Event::Cancelled { answer: None, cost, .. } => *cost == Some(PicoUsd::ZERO),
         _ => false,
     };
-    let never_left = held.iter().filter(|recorded| never_left(&recorded.event));
-    let attempts = never_left.filter_map(|recorded| recorded.event.attempt());
-    attempts.filter(|attempt| !requests.sent.contains(attempt)).collect()
+    let mut first_ends: BTreeMap<Attempt, &Event> = BTreeMap::new();
+    let mut own = BTreeSet::new();
+    for event in held.iter().map(|recorded| &recorded.event) {
+        let Some(attempt) = event.attempt() else { continue };
+        if matches!(event, Event::Sent { .. }) {
+            own.insert(attempt);
+        } else if ends(event) {
+            first_ends.entry(attempt).or_insert(event);
+        }
+    }
+    let is_unsent = |(attempt, end): &(Attempt, &Event)| {
+        never_left(end) && (own.contains(attempt) || !requests.sent.contains(attempt))
+    };
+    first_ends.into_iter().filter(is_unsent).map(|(attempt, _)| attempt).collect()
 }
 
 /// The event under another number. Nobody tries again after it.
@@ -206,6 +233,28 @@ mod tests {
             "nobody tries again: {known:?}"
         );
         assert_eq!(held(&[], &[sent(1)]), [sent(1)], "it may have left");
+        let stored = [sent(1), answered(1, "theirs")];
+        assert_eq!(held(&stored, &[sent(1), never_left(1)]), [], "another one has its number");
+    }
+
+    #[test]
+    fn a_retry_that_did_not_leave_takes_no_request_with_it() {
+        let failure = Failure::new(Code::Upstream, "502");
+        let paid = Some(PicoUsd::from_usd(1));
+        let failed =
+            Event::Failed { attempt: attempt(1), failure, retry: Retry::Never, cost: paid, elapsed_ms: 5 };
+        let events = [sent(1), failed.clone(), never_left(1)];
+        assert_eq!(held(&[], &events), [sent(1), failed]);
+    }
+
+    #[test]
+    fn an_end_that_comes_after_its_request_was_merged_finds_it() {
+        let mut stored = recorded([sent(1), answered(1, "theirs")]);
+        stored.extend(merged(&stored, 1, &recorded([sent(1)])));
+        let late = Recorded { seq: 2, elapsed_ms: 0, event: answered(1, "ours") };
+        let added = merged(&stored, 1, &[late]);
+        let Event::Merged { held, .. } = &added[0].event else { panic!("{added:?}") };
+        assert_eq!((&**held, added.len()), (&answered(2, "ours"), 1));
     }
 
     #[test]

@@ -117,6 +117,8 @@ enum Attempted {
 impl WriterTask {
     /// The task for this connection.
     pub(super) fn new(connection: WriteConnection, spills: Spills, times: WriterTimes) -> Self {
+        // In a file, all processes see that this one is alive, and wait for it.
+        let leases_end = connection.is_on_server() || Owner::current().is_alive().is_none();
         Self {
             connection,
             times,
@@ -132,7 +134,7 @@ impl WriterTask {
             merges_wait: false,
             spilled: BTreeSet::new(),
             uncertain: BTreeSet::new(),
-            leases: Arc::new(HeldLeases::new(times.lease)),
+            leases: Arc::new(HeldLeases::new(times.lease, leases_end)),
             local: Arc::default(),
             owner: Owner::current().to_string(),
             commits: Arc::default(),

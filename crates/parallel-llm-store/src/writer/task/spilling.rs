@@ -167,10 +167,14 @@ impl WriterTask {
     /// Merges the files of a lost epoch into their run; `false` if another process is still doing it.
     fn merge_files(&mut self, paths: &[PathBuf]) -> Result<bool, DatabaseError> {
         let own = paths.to_vec();
-        // A file that is gone was merged by another process, and is known to the run.
-        let read =
-            off_thread(move || own.iter().filter_map(|path| Spill::read(path).ok()).collect::<Vec<_>>());
-        let Some(spills) = read else { return Ok(false) };
+        // A file that is gone was merged by another process, and is known to the run. One that cannot be read at the moment
+        // must not be removed with the others.
+        let read = |path: &PathBuf| match Spill::read(path) {
+            Err(Unreadable::Gone) => None,
+            read => Some(read),
+        };
+        let read = off_thread(move || own.iter().filter_map(read).collect::<Result<Vec<_>, _>>());
+        let Some(Ok(spills)) = read else { return Ok(false) };
         let Some(last) = spills.last() else { return Ok(true) };
         let mut transaction = self.begin(Purpose::Write)?;
         let is_merged = self.merge(&mut transaction, &spills, last)?;
@@ -210,8 +214,9 @@ impl WriterTask {
             let batch = EventBatch::of(events, keeps_texts(&cached.run.plan));
             // The events happened when they were spilled, and whoever owned the run still does.
             (stamp.now_ms, stamp.lease_until_ms) = (last.at_ms, ownership.lease_until_ms);
-            // Nobody else writes to it while its row is locked.
-            let _ = append::append(transaction, &mut cached, &batch, None, &stamp)?;
+            if append::append(transaction, &mut cached, &batch, None, &stamp)?.is_err() {
+                return Ok(false);
+            }
             transaction.index_again(&id)?;
             self.index_is_behind = true;
         }
@@ -257,8 +262,10 @@ impl WriterTask {
                 match append::append(&mut transaction, &mut cached, &spill.batch, None, &stamp)? {
                     Ok(()) => {
                         self.connection.commit(transaction)?;
-                        // It extended the lease, if the run is of this process.
-                        if self.spilled.contains(&run_id) {
+                        // It extended the lease, if the run is of this process and goes on.
+                        if spill.batch.closes() {
+                            self.leases.drop_lease(run_id);
+                        } else if self.spilled.contains(&run_id) {
                             self.leases.extended(run_id, spill.lease.epoch, since);
                         }
                         return Ok(ImportResult::Imported);
