@@ -156,11 +156,11 @@ async fn a_server_that_falls_silent_is_given_up_within_ten_seconds() {
     only_on_a_server!();
     let fixture = Fixture::new().await;
     let (store, proxy) = behind_proxy(&fixture).await;
-    let events = simple("sings");
-    let lease = write(&store, plan(1, StoreMode::Full), events[..2].to_vec()).await;
+    let begins = recorded(1, vec![started(), sent(seat(1, 1))]);
+    let lease = write(&store, plan(1, StoreMode::Full), begins).await;
     proxy.fall_silent();
     let begun = tokio::time::Instant::now();
-    assert_eq!(store.append(lease, events[2..3].to_vec()).await, Ok(()));
+    assert_eq!(store.append(lease, recorded(3, vec![answered(seat(1, 1), "sings")])).await, Ok(()));
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert_eq!(store.spills().waiting.len(), 1);
     proxy.restore();

@@ -60,7 +60,7 @@ fn a_server_that_cannot_store_is_not_ready_and_names_no_folder() {
 #[test]
 fn a_server_that_stops_says_so_while_it_answers_what_is_in_flight() {
     let sandbox = sandbox_with(Some(&Script::fault(Fault::Stall)));
-    let (running, address) = serve(&sandbox, &["--no-auth"], &[("drain_ms", "3000")]);
+    let (running, address) = serve(&sandbox, &["--no-auth"], &[("drain_ms", "8000")]);
     let mut waiting = Wire::to(address);
     waiting.write(modern(address, "process_prompt", &question()));
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);

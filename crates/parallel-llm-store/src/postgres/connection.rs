@@ -17,13 +17,13 @@ pub(super) const NOW_MS: &str = "SELECT FLOOR(EXTRACT(EPOCH FROM clock_timestamp
 const RECONNECT_PAUSE: Duration = Duration::from_millis(250);
 /// Longest wait for the answer to one statement of the writer: a lock, and the slowest network that is of use. A server that
 /// takes a commit and does not confirm it, such as one without its standby, is given up after this.
-const WRITE_ANSWER_MAX: Duration = Duration::from_secs(5);
+const WRITE_ANSWER_MAX: Duration = Duration::from_secs(6);
 /// Longest wait for the beginning of a read, which does nothing. A connection that is silent for longer leads nowhere.
 pub(super) const BEGIN_ANSWER_MAX: Duration = Duration::from_secs(4);
 /// Longest wait of a read for a lock that somebody holds on a whole table.
 const READ_LOCK_MAX: Duration = Duration::from_secs(4);
 /// Least wait for a connection: a lock may be waited for more shortly than a server across a slow network can answer.
-const CONNECT_MIN: Duration = Duration::from_secs(4);
+const CONNECT_MIN: Duration = Duration::from_secs(5);
 
 /// Advisory locks, each a number of its own beside that of our schema.
 #[derive(Clone, Copy, Debug)]
