@@ -71,7 +71,8 @@ async fn a_model_without_a_price_is_refused_before_anything_is_sent() {
     let panel = upstream.panel().panel([MODELS[0], "openai:of-nobody"]).provider(dead).build().unwrap();
     let error = panel.ask("Why?").await.unwrap_err();
     assert_eq!((error.code(), upstream.requests()), (Code::PriceUnknown, 0), "{error}");
-    assert!(error.to_string().contains("openai:of-nobody"), "{error}");
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.contains("openai:of-nobody"), "{cause}");
     // The step that the refusal names.
     panel.ask(Question::new("Why?").models([MODELS[0]])).await.unwrap();
     assert_eq!(upstream.requests(), 1);
