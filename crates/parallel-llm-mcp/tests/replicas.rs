@@ -195,12 +195,16 @@ fn a_server_does_not_continue_a_run_that_was_given_up() {
     one.sandbox.until("all are asked", || {
         (one.sandbox.asked(ONE), one.sandbox.simulator().stats().in_flight) == (2, 2)
     });
+    let shown = |run: &str| other.call(&["runs", "show", "--json", run]).run().json();
+    one.sandbox.until("the answers are stored", || {
+        [&given_up, &wanted].iter().all(|run| shown(run)["answers"][0]["status"] == "answered")
+    });
     doing.client.child.kill().expect("it runs");
     let mut another = Modern::with_tasks(&other.sandbox, &database);
     let acknowledged = another.request("tasks/cancel", json!({"taskId": given_up}));
     assert_eq!(acknowledged["result"]["resultType"], "complete", "{acknowledged}");
     let (server, _) = serve(&other.sandbox, &["--no-auth"], &[(SETTING, &other.url)]);
-    let status = |run: &str| other.call(&["runs", "show", "--json", run]).run().json()["status"].clone();
+    let status = |run: &str| shown(run)["status"].clone();
     other.sandbox.until("the other run has gone on", || status(&wanted) == "partial");
     assert_eq!(status(&given_up), "interrupted");
     server.signal("TERM");

@@ -280,6 +280,9 @@ fn check_record(sandbox: &Sandbox, url: &str, key: &str, shown: &[Value]) {
 fn outlive(seed: u32, faults: &[Fault], cycles: u32) {
     let url = fresh().expect("the caller knows that there is a server");
     let sandboxes: [Sandbox; 3] = std::array::from_fn(|_| sandbox());
+    // The tables are there before anything is hurt.
+    let listed = sandboxes[0].call(["runs", "list"]).settings([(SETTING, url.as_str())]).run();
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
     let mut replicas = sandboxes.each_ref().map(|sandbox| Replica::new(sandbox, &url));
     let mut chance = Chance(u64::from(seed));
     let mut shown: BTreeMap<String, Vec<Value>> = BTreeMap::new();
