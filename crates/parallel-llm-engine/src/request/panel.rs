@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::catalogue::PriceSource;
-use crate::request::catalogue::{Inputs, Price};
+use crate::request::catalogue::{Inputs, Price, PriceSource};
 use crate::request::persona_prompt::{self, PersonaPrompt, Stance};
 use crate::request::{Effort, Message, Part, Role};
 use crate::value::answer::Failure;

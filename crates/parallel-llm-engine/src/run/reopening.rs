@@ -9,8 +9,7 @@ use crate::plan::step::{self, Step};
 use crate::plan::worst_case::WorstCase;
 use crate::plan::{DayLimit, RunPlan, Terms, seats};
 use crate::request::RunRequest;
-use crate::request::catalogue::Price;
-use crate::request::catalogue::PriceSource;
+use crate::request::catalogue::{Price, PriceSource};
 use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
 use crate::request::strategy::{ResolvedStrategy, Strategy, StrategyChoice, StrategyOptions};
 use crate::value::answer::Failure;
@@ -180,18 +179,15 @@ impl Reopening {
         let chain = plan.synthesizers.iter();
         let chain = chain.map(|seat| (CallerSlot::Synthesizer(seat.number), seat, u64::MAX));
         let today = seats.chain(chain).filter_map(|(slot, seat, input_tokens)| {
-            let (price, source) = seats::price_of(&seat.model, input_tokens, terms);
-            // Whether a call costs nothing is known only today: a server may have left this machine.
-            let is_told = price.is_some() || source != PriceSource::List || seat.price.is_none();
+            let (price, source) = price_of_today(seat, input_tokens, terms)?;
             let differs = (price, source) != (seat.price, seat.price_source);
-            (is_told && differs).then_some(SlotPrice { slot, price, source })
+            differs.then_some(SlotPrice { slot, price, source })
         });
         self.prices = today.collect();
         // The chain of this part, which may be a copy of an earlier one.
         for seat in &mut self.synthesizers {
-            let (price, source) = seats::price_of(&seat.model, u64::MAX, terms);
-            if price.is_some() || source != PriceSource::List || seat.price.is_none() {
-                (seat.price, seat.price_source) = (price, source);
+            if let Some(today) = price_of_today(seat, u64::MAX, terms) {
+                (seat.price, seat.price_source) = today;
             }
         }
     }
@@ -293,4 +289,12 @@ fn number(new: &mut [Seat], before: usize, count_max: usize) -> Result<(), Failu
         seat.number = SeatNumber::at(index);
     }
     Ok(())
+}
+
+/// What a call of this seat costs today, and where that comes from; `None` if nobody tells any more what it did.
+fn price_of_today(seat: &Seat, input_tokens: u64, terms: &Terms<'_>) -> Option<(Option<Price>, PriceSource)> {
+    let (price, source) = seats::price_of(&seat.model, input_tokens, terms);
+    // Whether a call costs nothing is known only today: a server may have left this machine.
+    let is_told = price.is_some() || source != PriceSource::List || seat.price.is_none();
+    is_told.then_some((price, source))
 }
