@@ -416,6 +416,7 @@ impl Transaction {
         fn end_job(&mut self, batch_id: BatchId, line: i64, end: &JobEndRow<'_>) -> Result<()>;
         fn retry_failed(&mut self, batch_id: BatchId, resend: bool) -> Result<u64>;
         fn release_jobs(&mut self, lost: &ClaimOwner) -> Result<()>;
+        fn give_back_jobs(&mut self, batch_id: BatchId, owner: &str, but: &[i64]) -> Result<()>;
         fn insert_rows(&mut self, table: &Table, rows: &[Vec<Value>]) -> Result<()>;
         fn finish_copy(&mut self) -> Result<()>;
     }

@@ -19,12 +19,15 @@ use crate::support::{
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::value::retry::Retry;
-use parallel_llm_engine::{Code, Event, Failure, Outcome, PicoUsd, RunStatus};
-use parallel_llm_store::{CheckDepth, Integrity, RunFilter, RunScope, SpillState, Store, StoreConfig};
+use parallel_llm_engine::{BatchId, Code, Event, Failure, Outcome, PicoUsd, RunStatus};
+use parallel_llm_store::{
+    BatchChange, CheckDepth, Integrity, JobEnd, JobRequest, JobResult, NewBatch, NewJob, RunFilter, RunScope,
+    SpillState, Store, StoreConfig,
+};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, LocalSet};
 
 /// The environment variable that makes a process a child: its database.
 const CHILD: &str = "PARALLEL_LLM_STORE_TEST_SERVER_CHILD";
@@ -85,6 +88,23 @@ impl Proxy {
 
     fn restore(&self) {
         self.way.send(Way::Open).unwrap();
+    }
+
+    /// Ends all connections again and again, until these tasks have ended.
+    async fn cut_again_and_again(&self, mut tasks: JoinSet<()>) {
+        let mut pause = 0_u64;
+        while !tasks.is_empty() {
+            // A step that shares no factor with a millisecond spreads the cuts over all parts of an exchange.
+            pause = (pause * 31 + 7_919) % 40_000;
+            tokio::time::sleep(Duration::from_micros(pause)).await;
+            self.cut();
+            tokio::time::sleep(Duration::from_micros(pause / 4)).await;
+            self.restore();
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            while let Some(done) = tasks.try_join_next() {
+                done.unwrap();
+            }
+        }
     }
 
     fn fall_silent(&self) {
@@ -207,19 +227,7 @@ async fn a_connection_that_is_cut_at_any_moment_loses_and_doubles_nothing() {
             }
         });
     }
-    let mut pause = 0_u64;
-    while !writers.is_empty() {
-        // A step that shares no factor with a millisecond spreads the cuts over all parts of an exchange.
-        pause = (pause * 31 + 7_919) % 40_000;
-        tokio::time::sleep(Duration::from_micros(pause)).await;
-        proxy.cut();
-        tokio::time::sleep(Duration::from_micros(pause / 4)).await;
-        proxy.restore();
-        tokio::time::sleep(Duration::from_millis(30)).await;
-        while let Some(done) = writers.try_join_next() {
-            done.unwrap();
-        }
-    }
+    proxy.cut_again_and_again(writers).await;
     eventually(async || store.spills().waiting.is_empty()).await;
     for number in 1..=RUNS {
         let stored = fixture.store.load(RunScope::All, run_id(number)).await.unwrap().unwrap();
@@ -227,6 +235,80 @@ async fn a_connection_that_is_cut_at_any_moment_loses_and_doubles_nothing() {
     }
     assert_eq!(store.spills().aside.len(), 0);
     assert_eq!(store.check(CheckDepth::Full, LONG).await, Ok(Integrity::Intact));
+}
+
+/// The same while batches are submitted and worked on: each line is there once, and each job ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_is_cut_at_any_moment_holds_up_no_job_of_a_batch() {
+    const JOBS: u64 = 24;
+    const BATCHES: u64 = 6;
+    only_on_a_server!();
+    let fixture = Fixture::new().await;
+    let (store, proxy) = behind_proxy(&fixture).await;
+    let here = LocalSet::new();
+    let mut working = JoinSet::new();
+    for number in 1..=BATCHES {
+        let store = store.clone();
+        working.spawn_local_on(
+            async move {
+                let id = BatchId::from_parts(number, 1);
+                let budget = PicoUsd(1_000_000_000_000);
+                let new = NewBatch { id, name: "q.jsonl".to_owned(), budget };
+                again(async || store.create_batch(new.clone()).await).await;
+                for first in (1..=JOBS).step_by(4) {
+                    let job = |line| {
+                        let request = JobRequest { json: "{}".to_owned(), worst_case: PicoUsd::ZERO };
+                        // The last one has the name of the first.
+                        NewJob {
+                            line,
+                            custom_id: Some((line % JOBS).max(1).to_string()),
+                            content: Ok(request),
+                        }
+                    };
+                    let jobs: Vec<NewJob> = (first..first + 4).map(job).collect();
+                    let taken = again(async || store.add_jobs(id, jobs.clone()).await).await;
+                    assert_eq!(taken, if first + 3 == JOBS { vec![JOBS] } else { vec![] });
+                }
+                again(async || match store.change_batch(id, BatchChange::Begin).await {
+                    // It has begun already.
+                    Err(failure) if failure.code == Code::Usage => Ok(None),
+                    changed => changed,
+                })
+                .await;
+                while !again(async || store.batch(id).await).await.unwrap().is_finished() {
+                    for job in again(async || store.claim_jobs(id, 3).await).await.unwrap().jobs {
+                        let result = JobResult::Answered { is_partial: false };
+                        let end = JobEnd { run_id: None, cost: PicoUsd(1), result, pause: None };
+                        again(async || match store.settle_job(job.claim, end.clone()).await {
+                            // It is ended already.
+                            Err(failure) if failure.code == Code::Busy => Ok(()),
+                            settled => settled,
+                        })
+                        .await;
+                    }
+                }
+            },
+            &here,
+        );
+    }
+    let worked = here.run_until(proxy.cut_again_and_again(working));
+    tokio::time::timeout(LONG, worked).await.unwrap();
+    for number in 1..=BATCHES {
+        let batch = fixture.store.batch(BatchId::from_parts(number, 1)).await.unwrap().unwrap();
+        let counts = (batch.jobs, batch.bad, batch.answered, batch.failed, batch.running);
+        assert_eq!(counts, (JOBS, 1, JOBS - 1, 0, 0), "{batch:?}");
+        assert_eq!(batch.spent, PicoUsd(1).times(JOBS - 1));
+    }
+}
+
+/// Asks until the server can be reached.
+async fn again<T>(ask: impl AsyncFn() -> Result<T, Failure>) -> T {
+    loop {
+        match ask().await {
+            Err(failure) if failure.retryable => {}
+            done => return done.unwrap(),
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

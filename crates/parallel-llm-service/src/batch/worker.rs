@@ -25,10 +25,9 @@ use crate::runs::{KnownRun, RunHandle};
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often lost claims are given back. With the lease of twelve seconds, a job is claimed again within fifteen.
 const RELEASE_EVERY: Duration = Duration::from_secs(3);
-/// How often the end of a job is tried to be stored, while the database cannot be reached.
+/// How often the end of a job is tried to be stored, while the database cannot be reached. Until it is, or this process ends,
+/// the claim is held.
 const SETTLE_PAUSE: Duration = Duration::from_millis(500);
-/// How long. After that the claim ends with its lease, and another worker finds the run as it is.
-const SETTLE_MAX: Duration = Duration::from_secs(600);
 /// How often a job is put off before it fails for good. With the waits below that is five minutes: longer than most
 /// outages, and not long enough to hold up the end of a batch.
 const PUT_OFF_MAX: u32 = 4;
@@ -89,6 +88,13 @@ impl Worker {
     /// Works until the scope is done, or the worker is stopped and its jobs have ended. Fails if the database cannot be
     /// used, for a reason that does not pass.
     pub async fn run(mut self) -> Result<(), Failure> {
+        let worked = self.work().await;
+        // The claims of jobs in progress would last as long as this process.
+        while self.jobs.join_next().await.is_some() {}
+        worked
+    }
+
+    async fn work(&mut self) -> Result<(), Failure> {
         let mut release_at = Instant::now();
         loop {
             if Instant::now() >= release_at {
@@ -233,12 +239,11 @@ impl JobWork {
 
     /// Stores the end of a claim, also if the database is away for a while.
     async fn settle(&self, claim: Claim, end: JobEnd) -> Result<(), Failure> {
-        let give_up = Instant::now() + SETTLE_MAX;
         loop {
             match self.store.settle_job(claim, end.clone()).await {
                 // The lease was lost meanwhile, and the job is another worker's.
                 Err(failure) if failure.code == Code::Busy => return Ok(()),
-                Err(failure) if failure.retryable && Instant::now() < give_up => sleep(SETTLE_PAUSE).await,
+                Err(failure) if failure.retryable => sleep(SETTLE_PAUSE).await,
                 settled => return settled,
             }
         }

@@ -233,6 +233,18 @@ impl Transaction {
         self.execute(sql, &[&resend, &batch_id.to_string()])
     }
 
+    /// Gives back the claims of a process on jobs of a batch, but for these lines.
+    pub(crate) fn give_back_jobs(
+        &mut self,
+        batch_id: BatchId,
+        owner: &str,
+        but: &[i64],
+    ) -> Result<(), DatabaseError> {
+        let sql = "UPDATE batch_jobs SET state = 'waiting', not_before_ms = 0, owner = '' \
+                   WHERE batch_id = $1 AND state = 'running' AND owner = $2 AND NOT line = ANY($3)";
+        self.execute(sql, &[&batch_id.to_string(), &owner, &but]).map(drop)
+    }
+
     /// Gives back the claims of a process whose leases end as they did, but for those that are being ended.
     pub(crate) fn release_jobs(&mut self, lost: &ClaimOwner) -> Result<(), DatabaseError> {
         let sql = "UPDATE batch_jobs SET state = 'waiting', not_before_ms = 0, owner = '' FROM (SELECT batch_id AS b, \

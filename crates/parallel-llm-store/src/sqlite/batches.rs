@@ -225,6 +225,19 @@ impl Transaction {
         Ok(self.execute(sql, (resend, batch_id.to_string()))? as u64)
     }
 
+    /// Gives back the claims of a process on jobs of a batch, but for these lines.
+    pub(crate) fn give_back_jobs(
+        &mut self,
+        batch_id: BatchId,
+        owner: &str,
+        but: &[i64],
+    ) -> Result<(), DatabaseError> {
+        let sql = "UPDATE batch_jobs SET state = 'waiting', not_before_ms = 0, owner = '' \
+                   WHERE batch_id = ? AND state = 'running' AND owner = ? AND line NOT IN (SELECT value FROM json_each(?))";
+        let but = serde_json::to_string(but).expect("a list of numbers");
+        self.execute(sql, (batch_id.to_string(), owner, but)).map(drop)
+    }
+
     /// Gives back the claims of a process whose leases end as they did.
     pub(crate) fn release_jobs(&mut self, lost: &ClaimOwner) -> Result<(), DatabaseError> {
         let sql = "UPDATE batch_jobs SET state = 'waiting', not_before_ms = 0, owner = '' \

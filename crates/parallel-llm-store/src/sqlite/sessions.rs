@@ -23,7 +23,8 @@ impl Reader<'_> {
 impl Transaction {
     /// Inserts a session.
     pub(crate) fn insert_session(&mut self, new: &NewSession, now_ms: i64) -> Result<(), DatabaseError> {
-        let sql = "INSERT INTO sessions (hash, holder, sealed, begun_at_ms, used_at_ms) VALUES (?1, ?2, ?3, ?4, ?4)";
+        let sql = "INSERT INTO sessions (hash, holder, sealed, begun_at_ms, used_at_ms) VALUES (?1, ?2, ?3, ?4, ?4) \
+                   ON CONFLICT (hash) DO NOTHING";
         self.execute(sql, (new.hash, new.holder, &new.sealed, now_ms)).map(drop)
     }
 

@@ -7,7 +7,7 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{BatchId, Code, Failure, PicoUsd, RunId};
 
 use crate::batch::{
-    BatchChange, BatchState, Claim, ClaimedJob, Claims, JobEnd, JobResult, JobState, NewBatch,
+    Batch, BatchChange, BatchState, Claim, ClaimedJob, Claims, JobEnd, JobResult, JobState, NewBatch,
 };
 use crate::database::Transaction;
 use crate::error::DatabaseError;
@@ -16,11 +16,13 @@ use crate::row::ownership::Stamp;
 use crate::row::{count, damage, integer};
 use crate::writer::batch_work::{BatchDone, BatchWork};
 use crate::writer::job::Admission;
+use crate::writer::unconfirmed::Unconfirmed;
 
 /// Does the work.
 pub(super) fn work(
     transaction: &mut Transaction,
     work: &BatchWork,
+    unconfirmed: &Unconfirmed,
     stamp: &Stamp,
 ) -> Result<Admission<BatchDone>, DatabaseError> {
     match work {
@@ -29,6 +31,9 @@ pub(super) fn work(
         BatchWork::Change { batch_id, change } => self::change(transaction, *batch_id, *change),
         BatchWork::Delete(batch_id) => Ok(Ok(BatchDone::Deleted(transaction.delete_batch(*batch_id)?))),
         BatchWork::Claim { batch_id, limit } => {
+            if let Some(lines) = unconfirmed.lines_beside(*batch_id) {
+                transaction.give_back_jobs(*batch_id, &stamp.owner, &lines)?;
+            }
             Ok(Ok(BatchDone::Claims(claim(transaction, *batch_id, *limit, stamp)?)))
         }
         BatchWork::Settle { claim, end } => settle(transaction, *claim, end, stamp.now_ms),
@@ -48,10 +53,17 @@ fn create(
     new: &NewBatch,
     now_ms: i64,
 ) -> Result<Admission<BatchDone>, DatabaseError> {
-    if !transaction.insert_batch(new, now_ms)? {
+    let is_new = transaction.insert_batch(new, now_ms)?;
+    let batch = transaction.reader().batch(new.id)?;
+    // It may be there because it was written and the server could not say so.
+    let is_this = |batch: &Batch| {
+        (batch.state, batch.jobs, batch.budget, &batch.name)
+            == (BatchState::Reading, 0, new.budget, &new.name)
+    };
+    if !is_new && !batch.as_ref().is_some_and(is_this) {
         return Ok(Err(Failure::new(Code::Usage, format!("there is a batch {} already", new.id))));
     }
-    Ok(Ok(BatchDone::Batch(transaction.reader().batch(new.id)?)))
+    Ok(Ok(BatchDone::Batch(batch)))
 }
 
 fn add_jobs(
@@ -63,10 +75,18 @@ fn add_jobs(
     if batch.is_none_or(|batch| batch.state != BatchState::Reading) {
         return Ok(Err(Failure::new(Code::Usage, format!("the batch {batch_id} takes no more jobs"))));
     }
-    let mut sums = BatchSums { jobs: integer(jobs.len() as u64), ..BatchSums::default() };
+    let mut sums = BatchSums::default();
     let mut taken = Vec::new();
     for job in jobs {
         let is_in = transaction.insert_job(batch_id, job)?;
+        // Its line may be there because it was written and the server could not say so.
+        if !is_in && let Some(known) = transaction.reader().job(batch_id, job.line)? {
+            if known.state != job.state() {
+                taken.push(count(job.line));
+            }
+            continue;
+        }
+        sums.jobs += 1;
         if !is_in {
             taken.push(count(job.line));
             let why = Failure::new(Code::Usage, "an earlier line has the same id");

@@ -15,6 +15,7 @@ mod merge;
 mod purging;
 pub(crate) mod repeats;
 pub(crate) mod task;
+mod unconfirmed;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

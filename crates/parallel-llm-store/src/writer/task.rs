@@ -30,6 +30,7 @@ use super::held_leases::{HeldLeases, Moment};
 use super::job::{Admission, Done, Job, Work};
 use super::lease::EPOCH_FIRST;
 use super::local_runs::{LocalRuns, RUNS_MAX};
+use super::unconfirmed::Unconfirmed;
 use super::{WriterTimes, append, batches, counting, lease, purging};
 use crate::clock;
 use crate::database::{Transaction, WriteConnection};
@@ -92,8 +93,7 @@ pub(super) struct WriterTask {
     merges_wait: bool,
     /// Runs of this process with files to import: their later events must not be written before.
     spilled: BTreeSet<RunId>,
-    /// Runs of this process with an append that may be in the database, although its commit failed.
-    uncertain: BTreeSet<RunId>,
+    unconfirmed: Unconfirmed,
     pub(super) leases: Arc<HeldLeases>,
     pub(super) local: Arc<LocalRuns>,
     owner: String,
@@ -133,7 +133,7 @@ impl WriterTask {
             spills,
             merges_wait: false,
             spilled: BTreeSet::new(),
-            uncertain: BTreeSet::new(),
+            unconfirmed: Unconfirmed::default(),
             leases: Arc::new(HeldLeases::new(times.lease, leases_end)),
             local: Arc::default(),
             owner: Owner::current().to_string(),
@@ -233,7 +233,7 @@ impl WriterTask {
     /// The lease of a run that may be in the database although its beginning is refused: its commit was not confirmed.
     fn begun_in_vain(&self, work: &Work) -> Option<Lease> {
         let Work::Append { lease, batch } = work else { return None };
-        (!batch.continues() && self.uncertain.contains(&lease.run_id)).then_some(*lease)
+        (!batch.continues() && self.unconfirmed.has_run(lease.run_id)).then_some(*lease)
     }
 
     /// Does all work in one transaction. If that fails for another reason than a lock, each piece is done in its own,
@@ -343,8 +343,8 @@ impl WriterTask {
         }
         // A crash before this line leaves nothing, and no caller was answered; a crash after it leaves everything.
         let committed = self.connection.commit(transaction);
-        self.note_commit(works, committed.is_ok());
-        committed?;
+        committed.inspect_err(|_| self.unconfirmed.doubt(works))?;
+        self.unconfirmed.confirm(works, &answers);
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.wal_bytes += works.iter().map(|work| work.bytes()).sum::<usize>();
         works.iter().zip(&answers).for_each(|(work, answer)| self.note_lease(work, answer, since));
@@ -365,17 +365,6 @@ impl WriterTask {
             }
             (Work::Batch(_), Ok(_)) => self.leases.set_jobs(true),
             _ => {}
-        }
-    }
-
-    /// Remembers the runs of a commit that failed: if the connection was cut, it may have been made all the same.
-    fn note_commit(&mut self, works: &[&Work], is_made: bool) {
-        for run_id in works.iter().filter_map(|work| work.appended()) {
-            if is_made {
-                self.uncertain.remove(&run_id);
-            } else if self.uncertain.len() < RUNS_MAX {
-                self.uncertain.insert(run_id);
-            }
         }
     }
 
@@ -433,7 +422,9 @@ impl WriterTask {
                 let revoked = transaction.revoke_token(*id, stamp.now_ms)?;
                 Ok(revoked.map(StoredToken::checked).transpose().map(Done::Token))
             }
-            Work::Batch(work) => Ok(batches::work(transaction, work, stamp)?.map(Done::Batch)),
+            Work::Batch(work) => {
+                Ok(batches::work(transaction, work, &self.unconfirmed, stamp)?.map(Done::Batch))
+            }
             Work::Session(work) => {
                 access::change_session(transaction, work, stamp.now_ms)?;
                 Ok(Ok(Done::Written))
@@ -452,7 +443,7 @@ impl WriterTask {
         batch: &EventBatch,
         stamp: &Stamp,
     ) -> Result<Admission<Done>, DatabaseError> {
-        if self.uncertain.contains(&lease.run_id) && append::is_written(&transaction.reader(), lease, batch)?
+        if self.unconfirmed.has_run(lease.run_id) && append::is_written(&transaction.reader(), lease, batch)?
         {
             return Ok(Ok(Done::Written));
         }

@@ -36,7 +36,12 @@ pub(super) fn create_token(
         let message = format!("there are {tokens_max} tokens already, revoked ones included");
         return Ok(Err(error::refused(message).with_next(Advice::UseOneOfThem)));
     }
-    let Some(created) = transaction.insert_token(&StoredToken::of(new, now_ms))? else {
+    let created = match transaction.insert_token(&StoredToken::of(new, now_ms))? {
+        // It may be there because it was written and the server could not say so.
+        None => transaction.reader().token(new.hash)?.filter(|known| known.token.name == new.name),
+        created => created,
+    };
+    let Some(created) = created else {
         let message = format!("there is a token `{}` already, or there was one", new.name);
         return Ok(Err(Failure::new(Code::Usage, message).with_next(Advice::NameAnotherToken)));
     };
