@@ -25,9 +25,7 @@ async fn cancelled_before_any_answer() {
     insta::assert_snapshot!(check(three_seats().cancel_at(70)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 70 decided none
-    70 cancelled 3
-    70 cancelled 1
-    70 cancelled 2 `So f`
+    70 cancelled 3 | 70 cancelled 1 | 70 cancelled 2 `So f`
     70 closed $0.00
     cancelled decided at 70, closed at 70
       none
@@ -44,9 +42,7 @@ async fn cancelled_before_any_answer() {
     70 dropped cyd
     70 dropped ada
     70 dropped bob
-    70 durable: cancelled 3
-    70 durable: cancelled 1
-    70 durable: cancelled 2
+    70 durable: cancelled 3, cancelled 1, cancelled 2
     70 durable: closed
     ");
 }
@@ -57,8 +53,7 @@ async fn cancelled_after_the_first_answer() {
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 100 answered 1 `The moon.`
     200 decided none
-    200 cancelled 2 `So f`
-    200 cancelled 3
+    200 cancelled 2 `So f` | 200 cancelled 3
     200 closed $0.0010
     cancelled decided at 200, closed at 200
       none
@@ -75,8 +70,7 @@ async fn cancelled_after_the_first_answer() {
     200 dropped bob
     200 dropped cyd
     200 durable: decided
-    200 durable: cancelled 2
-    200 durable: cancelled 3
+    200 durable: cancelled 2, cancelled 3
     200 durable: closed
     ");
 }
@@ -120,8 +114,7 @@ async fn cancelled_after_the_decision() {
     insta::assert_snapshot!(check(result).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 100 answered 1 `The moon.` | 100 decided verbatim
-    200 cancelled 2 `So f`
-    200 cancelled 3
+    200 cancelled 2 `So f` | 200 cancelled 3
     200 closed $0.0010
     partial decided at 100, closed at 200
       verbatim by ada from 1: `The moon.`
@@ -137,8 +130,7 @@ async fn cancelled_after_the_decision() {
     100 durable: accepted 2, answered 1, decided
     200 dropped bob
     200 dropped cyd
-    200 durable: cancelled 2
-    200 durable: cancelled 3
+    200 durable: cancelled 2, cancelled 3
     200 durable: closed
     ");
 }
@@ -148,9 +140,7 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
     insta::assert_snapshot!(check(three_seats().cancel_at(0)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     0 decided none
-    0 cancelled 1
-    0 cancelled 2
-    0 cancelled 3
+    0 cancelled 1 | 0 cancelled 2 | 0 cancelled 3
     0 closed $0.00
     cancelled decided at 0, closed at 0
       none
@@ -161,9 +151,7 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
 
     0 durable: started, sent 1, sent 2, sent 3
     0 durable: decided
-    0 durable: cancelled 1
-    0 durable: cancelled 2
-    0 durable: cancelled 3
+    0 durable: cancelled 1, cancelled 2, cancelled 3
     0 durable: closed
     ");
     // The calls wait for admission or for their next attempt.
@@ -171,8 +159,7 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
     insta::assert_snapshot!(check(result.in_flight_max(1).cancel_at(20)).await, @"
     0 started | 0 sent 1
     20 decided none
-    20 cancelled 1
-    20 cancelled 2#0
+    20 cancelled 1 | 20 cancelled 2#0
     20 closed $0.00
     cancelled decided at 20, closed at 20
       none
@@ -184,8 +171,7 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
     0 request ada #1
     20 durable: decided
     20 dropped ada
-    20 durable: cancelled 1
-    20 durable: cancelled 2#0
+    20 durable: cancelled 1, cancelled 2#0
     20 durable: closed
     ");
     let again: Failure = failure(Code::Upstream).with_status(502);
@@ -255,8 +241,7 @@ async fn an_abort_closes_every_connection() {
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     100 decided none
     100 cancelled 1 `The `
-    150 cancelled 2 `The `
-    150 cancelled 3
+    150 cancelled 2 `The ` | 150 cancelled 3
     150 closed $0.00
     cancelled decided at 100, closed at 150
       none
@@ -274,8 +259,7 @@ async fn an_abort_closes_every_connection() {
     100 durable: cancelled 1
     150 dropped bob
     150 dropped cyd
-    150 durable: cancelled 2
-    150 durable: cancelled 3
+    150 durable: cancelled 2, cancelled 3
     150 durable: closed
     ");
 }

@@ -1,13 +1,25 @@
 //! A disk that breaks at any commit: no request is sent after it, received answers are still reported, and the run
 //! ends.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use parallel_llm_engine::call::hub::Hub;
+use parallel_llm_engine::port::memory::MemoryJournal;
+use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::run::SeatView;
-use parallel_llm_engine::{Code, OutcomeKind, Run, RunStatus};
+use parallel_llm_engine::run::event::Attempt;
+use parallel_llm_engine::{
+    CallerSlot, Code, Engine, Failure, OutcomeKind, Recorded, Run, RunId, RunPlan, RunStatus, Stop,
+};
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
+
+use crate::ledger::Ledger;
 
 use crate::scenario::{Breakage, RunResult, Scenario, scenario};
-use crate::script::{SentCall, after, fails, failure, fuses, says};
+use crate::script::{Models, ScriptedCaller, SentCall, after, fails, failure, fuses, says};
 use crate::transcript;
 
 fn typical_run() -> Scenario {
@@ -141,4 +153,83 @@ async fn a_run_whose_process_died_is_shown_as_interrupted() {
       3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
       4 dan unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known (ask again what may have been paid already)
     ");
+}
+
+/// A queue that makes an append durable when the test lets it.
+#[derive(Clone)]
+struct Queue {
+    memory: MemoryJournal,
+    /// The appends that it was given, as short words.
+    given: Arc<Mutex<Vec<String>>>,
+    /// A permit for each append that may become durable.
+    permits: Arc<Semaphore>,
+}
+
+impl Journal for Queue {
+    fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
+        self.memory.open(plan)
+    }
+
+    fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
+        self.memory.reopen(run_id, seq)
+    }
+
+    fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
+        let names: Vec<String> = events.iter().map(|recorded| transcript::short(&recorded.event)).collect();
+        self.given.lock().expect("no test panics with it").push(names.join(", "));
+        let queue = self.clone();
+        Box::pin(async move {
+            // Permits are given in the order in which they are asked for.
+            queue.permits.acquire().await.expect("it is never closed").forget();
+            queue.memory.append(lease, events).await
+        })
+    }
+
+    fn is_queue(&self) -> bool {
+        true
+    }
+
+    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+        self.memory.check_day(plan, slot)
+    }
+
+    fn checkpoint(
+        &self,
+        lease: Lease,
+        attempt: Attempt,
+        text: String,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
+        self.memory.checkpoint(lease, attempt, text)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_queued_while_the_last_commit_of_its_run_is_under_way() {
+    let replies = [("ada", says(10, "one")), ("bob", says(20, "two")), ("cyd", says(400, "three"))];
+    let ledger = Ledger::new();
+    let models = Models::new(&ledger, &replies, 9);
+    let queue = Queue {
+        memory: MemoryJournal::default(),
+        given: Arc::default(),
+        permits: Arc::new(Semaphore::new(1)),
+    };
+    let engine = Engine::new(Arc::new(ScriptedCaller(models)), Arc::new(queue.clone()));
+    let hub = Arc::new(Hub::new(Arc::new(scenario(replies).planned())));
+    let underway = engine.open(Arc::clone(&hub), Stop::default()).await.unwrap();
+    let look = async {
+        sleep(Duration::from_millis(100)).await;
+        assert_eq!(
+            *queue.given.lock().unwrap(),
+            ["started, sent 1, sent 2, sent 3", "answered 1", "answered 2"]
+        );
+        let answered = hub.with_run(|run| run.seats.iter().filter(|seat| seat.answer.is_some()).count());
+        assert_eq!(answered, 0, "nothing is shown before it is durable");
+        queue.permits.add_permits(1);
+        sleep(Duration::from_millis(100)).await;
+        let answered = hub.with_run(|run| run.seats.iter().filter(|seat| seat.answer.is_some()).count());
+        assert_eq!(answered, 1, "the first is durable, and the second is not");
+        queue.permits.add_permits(9);
+    };
+    tokio::join!(underway.finish(), look);
+    assert_eq!(hub.snapshot().status, RunStatus::Complete);
 }

@@ -16,8 +16,7 @@ async fn the_first_answer_wins_and_the_others_are_cancelled() {
     insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     100 answered 2 `The moon.` | 100 decided selected
-    100 cancelled 3
-    100 cancelled 1
+    100 cancelled 3 | 100 cancelled 1
     100 closed $0.0010
     complete decided at 100, closed at 100
       selected by bob from 2: `The moon.`
@@ -44,8 +43,7 @@ async fn the_next_model_is_asked_only_if_the_previous_is_slow() {
     100 sent 2
     200 sent 3
     250 answered 1 `The moon.` | 250 skipped 4 | 250 decided selected
-    250 cancelled 2
-    250 cancelled 3
+    250 cancelled 2 | 250 cancelled 3
     250 closed $0.0010
     complete decided at 250, closed at 250
       selected by ada from 1: `The moon.`

@@ -278,9 +278,8 @@ async fn no_request_is_sent_while_the_answer_is_committed() {
     500 request bob #1
     1010 durable: failed 2
     2200 durable: answered 1, decided
-    2700 durable: cancelled 2
-    3200 durable: cancelled 3#0
-    3700 durable: closed
+    2700 durable: cancelled 2, cancelled 3#0
+    3200 durable: closed
     ");
     assert_eq!(result.run.seats[2].cost, Some(PicoUsd::ZERO));
 }

@@ -36,6 +36,10 @@ impl Journal for Store {
         async move { store.shared.writer.append(lease, events).await }.boxed()
     }
 
+    fn is_queue(&self) -> bool {
+        true
+    }
+
     fn may_send(&self, lease: Lease) -> bool {
         self.shared.writer.leases.holds(lease)
     }

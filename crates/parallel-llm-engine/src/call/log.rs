@@ -1,15 +1,18 @@
 //! The log of one run: numbers events, makes them durable in order, then shows them.
 //!
-//! The holder of the writer lock writes everything that is staged, so concurrent appends share a commit. Invariants: an
-//! event is shown only after it is durable, and after a failed write nothing more is sent. A journal that panics or does not
-//! return has failed: its events are shown all the same.
+//! All that is staged is given to the journal in one append, so concurrent events share a commit. A journal that is a queue
+//! gets the next append while the one before is under way: an answer that had to wait for its run's own last commit would be
+//! overtaken by whatever other runs queue meanwhile. Invariants: an event is shown only after it is durable, in order, and
+//! after a failed write nothing more is sent. A journal that panics or does not return has failed: its events are shown all
+//! the same. Whoever waits for a commit may leave; nothing is lost by it.
 
+use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Shared, ready};
 use parking_lot::Mutex;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::timeout;
@@ -36,10 +39,19 @@ pub(crate) struct RunLog {
     writer: AsyncMutex<Writer>,
 }
 
-/// Events that are staged and not yet durable.
+/// Events that are not yet durable: those that are staged, and those that the journal has.
 struct Tail {
     next_seq: u64,
     staged: Vec<Recorded>,
+    appends: VecDeque<Append>,
+    /// Whether a write has failed, after which the journal gets nothing more.
+    is_broken: bool,
+}
+
+/// Events that the journal has, and its answer.
+struct Append {
+    events: Vec<Recorded>,
+    done: Shared<BoxFuture<'static, Result<(), Failure>>>,
 }
 
 struct Writer {
@@ -49,9 +61,10 @@ struct Writer {
 
 impl RunLog {
     pub(crate) fn new(journal: Arc<dyn Journal>, hub: Arc<Hub>, deadline: Deadline, lease: Lease) -> Self {
-        let tail = Mutex::new(Tail { next_seq: lease.next_seq, staged: Vec::new() });
+        let tail =
+            Tail { next_seq: lease.next_seq, staged: Vec::new(), appends: VecDeque::new(), is_broken: false };
         let writer = AsyncMutex::new(Writer { durable_seq: lease.next_seq - 1, broken: None });
-        Self { journal, hub, deadline, lease, tail, writer }
+        Self { journal, hub, deadline, lease, tail: Mutex::new(tail), writer }
     }
 
     /// Stages an event for the next commit. Returns its number.
@@ -101,14 +114,38 @@ impl RunLog {
         answered(async move { journal.checkpoint(lease, attempt, text).await }).boxed()
     }
 
+    /// Gives what is staged to the journal, unless that takes one append at a time and has one.
+    fn give_staged(&self) {
+        let mut tail = self.tail.lock();
+        if tail.staged.is_empty() || !(tail.appends.is_empty() || self.journal.is_queue()) {
+            return;
+        }
+        let events = std::mem::take(&mut tail.staged);
+        let (journal, lease, given) = (Arc::clone(&self.journal), self.lease, events.clone());
+        let append = answered(async move { journal.append(lease, given).await });
+        let done = if tail.is_broken { ready(Ok(())).boxed() } else { append.boxed() }.shared();
+        // Puts it into the journal's queue, in the order of the events.
+        let _ = done.clone().now_or_never();
+        tail.appends.push_back(Append { events, done });
+    }
+
     async fn commit_to(&self, seq: u64) -> Result<(), Failure> {
+        self.give_staged();
         let mut writer = self.writer.lock().await;
-        if writer.durable_seq < seq {
-            let mut batch = std::mem::take(&mut self.tail.lock().staged);
+        while writer.durable_seq < seq {
+            self.give_staged();
+            let first = self.tail.lock().appends.front().map(|append| append.done.clone());
+            let Some(done) = first else { break };
+            let done = done.await;
+            // Taken only now, so that nothing is lost if this is dropped before.
+            let mut batch = {
+                let mut tail = self.tail.lock();
+                tail.is_broken |= done.is_err();
+                tail.appends.pop_front().map(|append| append.events).unwrap_or_default()
+            };
             writer.durable_seq = batch.last().map_or(writer.durable_seq, |last| last.seq);
             if writer.broken.is_none() {
-                let appending = async { self.journal.append(self.lease, batch.clone()).await };
-                writer.broken = answered(appending).await.err();
+                writer.broken = done.err();
             }
             if writer.broken.is_some() {
                 // A request is not sent unless its `Sent` is durable, so these did not happen.

@@ -190,12 +190,22 @@ impl Panel {
     /// Takes ends of calls until the quorum decides. The last ends are staged but not committed, so that they share a commit
     /// with what the strategy does next.
     pub(crate) async fn gather(&mut self) -> Gathered {
+        let context = Arc::clone(&self.context);
         loop {
             if let Some(gathered) = self.more().await {
                 return gathered;
             }
-            // A failure appears when the next call is sent, and in the report.
-            let _ = self.context.log.commit().await;
+            // An end that comes during a commit is given to the journal at once, and not after it.
+            loop {
+                tokio::select! {
+                    biased;
+                    // A failure appears when the next call is sent, and in the report.
+                    _ = context.log.commit() => break,
+                    more = self.more() => if let Some(gathered) = more {
+                        return gathered;
+                    },
+                }
+            }
         }
     }
 
@@ -287,32 +297,27 @@ impl Panel {
     /// for like the others.
     pub(crate) async fn collect_during<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
-        loop {
-            let ended = tokio::select! {
-                biased;
-                done = &mut work => return done,
-                Some(ended) = self.seats.join_next() => ended,
-            };
-            self.take(ended.expect(JOIN_CANNOT_FAIL));
-            // Both run together, because `work` may hold the writer lock the commit waits for. The commit is always awaited
-            // to its end, because a dropped one would lose the events it has taken.
-            let mut commit = std::pin::pin!(self.context.log.commit());
-            tokio::select! {
-                biased;
-                done = &mut work => {
-                    let _ = commit.await;
-                    return done;
-                }
-                _ = &mut commit => {}
-            }
+        tokio::select! {
+            biased;
+            done = &mut work => done,
+            () = self.collect_rest() => work.await,
         }
     }
 
     /// Takes the ends of all remaining calls.
-    pub(crate) async fn collect_rest(mut self) {
-        while let Some(ended) = self.seats.join_next().await {
-            self.take(ended.expect(JOIN_CANNOT_FAIL));
-            let _ = self.context.log.commit().await;
+    pub(crate) async fn collect_rest(&mut self) {
+        let context = Arc::clone(&self.context);
+        let mut is_behind = false;
+        loop {
+            tokio::select! {
+                biased;
+                Some(ended) = self.seats.join_next() => {
+                    self.take(ended.expect(JOIN_CANNOT_FAIL));
+                    is_behind = true;
+                }
+                _ = context.log.commit(), if is_behind => is_behind = false,
+                else => return,
+            }
         }
     }
 

@@ -280,6 +280,12 @@ pub trait Journal: Send + Sync + 'static {
     /// Makes the events durable in one commit, all or none.
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>>;
 
+    /// Whether it is a queue: appends of a run may be given to it while earlier ones are under way. It makes them durable in
+    /// that order, and none after one that has failed. A journal that is no queue gets one append of a run at a time.
+    fn is_queue(&self) -> bool {
+        false
+    }
+
     /// Whether a request of this run may leave now. Asked when its `Sent` is durable, right before its bytes leave: where
     /// several processes share a journal, one whose lease is over sends nothing, since another may do the run.
     fn may_send(&self, _lease: Lease) -> bool {

@@ -64,6 +64,11 @@ impl Journal for Journals {
         }
     }
 
+    fn is_queue(&self) -> bool {
+        // Memory takes every append at once.
+        self.store.made().is_some_and(Journal::is_queue)
+    }
+
     fn notice(&self, run_id: RunId) -> Option<Warning> {
         self.store_of(run_id)?.notice(run_id)
     }
