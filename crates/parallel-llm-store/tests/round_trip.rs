@@ -1,15 +1,20 @@
 //! Writing and reading runs: events come back, unwanted texts are nowhere, and an overtaken process writes nothing.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::{
-    CANARY, Fixture, OpenRun as _, answer, every_kind, plan, recorded, run_id, seat, started, synthesizer,
-    values, without_texts, write,
+    CANARY, Fixture, OpenRun as _, answer, every_kind, plan, recorded, run_id, seat, sent, simple, started,
+    synthesizer, values, without_texts, write,
 };
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, RunStatus};
 use parallel_llm_store::{Checkpoint, NamedRuns, RunFilter, RunScope, RunSummary, Store};
+use tokio::task::coop::unconstrained;
 
 #[tokio::test]
 async fn every_kind_of_event_comes_back_with_its_text() {
@@ -368,4 +373,43 @@ async fn a_closed_store_says_so() {
     }
     let left = std::fs::read_dir(fixture.path().parent().unwrap()).unwrap().count();
     assert_eq!(left, 2, "only the database and its lock file stay");
+}
+
+/// Answers of many runs come one after the other on a machine that is busy with other things: each is on the disk before any
+/// that came later.
+#[tokio::test]
+async fn under_foreign_load_no_answer_overtakes_another() {
+    const RUNS: u64 = 24;
+    const ROUNDS: u64 = 8;
+    let fixture = Fixture::new().await;
+    let mut leases = Vec::new();
+    for number in 1..=RUNS {
+        leases.push(write(&fixture.store, plan(number, StoreMode::Full), simple("x")[..1].to_vec()).await);
+    }
+    let is_over = Arc::new(AtomicBool::new(false));
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    for _ in 0..2 * cores {
+        let is_over = Arc::clone(&is_over);
+        std::thread::spawn(move || while !is_over.load(Ordering::Relaxed) {});
+    }
+    // All are queued at once, in this order; some share a commit.
+    let durable = Arc::new(Mutex::new(Vec::new()));
+    let answers = FuturesUnordered::new();
+    for round in 0..ROUNDS {
+        for lease in leases.iter().copied() {
+            let durable = Arc::clone(&durable);
+            let events = recorded(2 + round, vec![sent(seat(1, 1 + round as u32))]);
+            let mut append = fixture.store.append(lease, events);
+            assert!(unconstrained(&mut append).now_or_never().is_none());
+            answers.push(async move {
+                append.await.unwrap();
+                durable.lock().unwrap().push((round, lease.run_id));
+            });
+        }
+    }
+    unconstrained(answers.collect::<()>()).await;
+    is_over.store(true, Ordering::Relaxed);
+    let came: Vec<_> =
+        (0..ROUNDS).flat_map(|round| (1..=RUNS).map(move |number| (round, run_id(number)))).collect();
+    assert_eq!(*durable.lock().unwrap(), came);
 }

@@ -15,6 +15,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, ready};
 use parking_lot::Mutex;
 use tokio::sync::Mutex as AsyncMutex;
+use tokio::task::coop::unconstrained;
 use tokio::time::timeout;
 
 use crate::call::deadline::Deadline;
@@ -124,8 +125,8 @@ impl RunLog {
         let (journal, lease, given) = (Arc::clone(&self.journal), self.lease, events.clone());
         let append = answered(async move { journal.append(lease, given).await });
         let done = if tail.is_broken { ready(Ok(())).boxed() } else { append.boxed() }.shared();
-        // Puts it into the journal's queue, in the order of the events.
-        let _ = done.clone().now_or_never();
+        // Puts it into the journal's queue, in the order of the events: not later, because this task has had its turn.
+        let _ = unconstrained(done.clone()).now_or_never();
         tail.appends.push_back(Append { events, done });
     }
 

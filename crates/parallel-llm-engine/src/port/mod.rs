@@ -280,8 +280,8 @@ pub trait Journal: Send + Sync + 'static {
     /// Makes the events durable in one commit, all or none.
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>>;
 
-    /// Whether it is a queue: appends of a run may be given to it while earlier ones are under way. It makes them durable in
-    /// that order, and none after one that has failed. A journal that is no queue gets one append of a run at a time.
+    /// Whether it is a queue: appends of a run may be given to it while earlier ones are under way. An append takes its place when
+    /// it is polled first. It makes them durable in that order, and none after one that has failed. A journal that is no queue gets one append of a run at a time.
     fn is_queue(&self) -> bool {
         false
     }
