@@ -30,9 +30,9 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         }
     };
     // Built separately: together, the program would get features that only the bench needs.
-    Program::cargo("build --profile dist --locked -p parallel-llm-mcp --features jemalloc").run()?;
+    Program::cargo("build --release --locked -p parallel-llm-mcp").run()?;
     Program::cargo("build --profile floor --locked -p parallel-llm-bench").run()?;
-    let program = built::binary("dist")?;
+    let program = built::binary("release")?;
     let harness =
         built::binary("floor")?.with_file_name(format!("bench-harness{}", std::env::consts::EXE_SUFFIX));
     let scratch = built::target()?.join("bench");

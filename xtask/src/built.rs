@@ -22,7 +22,7 @@ pub(crate) fn tests() -> Result<(), Failure> {
     Program::cargo("test --workspace --locked --no-run").run()
 }
 
-/// The path of the program's binary in `profile` (`debug`, `release`, `floor` or `dist`), built or not.
+/// The path of the program's binary in `profile` (`debug`, `release` or `floor`), built or not.
 pub(crate) fn binary(profile: &str) -> Result<PathBuf, Failure> {
     let name = format!("parallel-llm-mcp{}", std::env::consts::EXE_SUFFIX);
     Ok(target()?.join(profile).join(name))

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::failure::{Failure, Outcome};
 use crate::results::Results;
-use crate::workload::IN_TURN;
+use crate::workload::{COALESCED, IN_TURN};
 
 /// A generated part: its name in the markers, and its text.
 struct Part {
@@ -15,7 +15,8 @@ struct Part {
 /// The page with its tables made anew. `curves` are the numbers of its plots.
 pub fn refreshed(page: &str, tables: &Results, curves: &Results) -> Outcome<String> {
     let parts = [
-        Part { name: "the main table", text: in_turn(tables)? },
+        Part { name: "the main table", text: in_turn(tables, IN_TURN.name)? },
+        Part { name: "the coalesced table", text: in_turn(tables, COALESCED.name)? },
         Part { name: "the other workloads", text: others(tables) },
         Part { name: "the day of the plots", text: format!("The plots: {}.\n", measured(curves)) },
         Part { name: "the targets", text: targets(tables) },
@@ -38,12 +39,13 @@ fn measured(results: &Results) -> String {
     format!("{}{scale}; {}", results.day, results.machine)
 }
 
-fn in_turn(tables: &Results) -> Outcome<String> {
+/// The programs beside a floor, at a workload of one question at a time.
+fn in_turn(tables: &Results, workload: &str) -> Outcome<String> {
     let mut text =
         "| | added, median | to the floor | added, p99 | processor time | to the floor | idle memory |\n\
         |---|--:|--:|--:|--:|--:|--:|\n"
             .to_owned();
-    for medians in &tables.workload(IN_TURN.name)?.programs {
+    for medians in &tables.workload(workload)?.programs {
         let _ = writeln!(
             text,
             "| {} | {} ms | {:.1} | {} ms | {} ms | {:.1} | {:.0} MB |",
@@ -60,12 +62,13 @@ fn in_turn(tables: &Results) -> Outcome<String> {
     Ok(text)
 }
 
-/// The workloads besides the first.
+/// The workloads besides those.
 fn others(tables: &Results) -> String {
     let mut text = "| | | added, median | runs per second | processor time | to the floor |\n\
         |---|---|--:|--:|--:|--:|\n"
         .to_owned();
-    for measured in tables.workloads.iter().filter(|measured| measured.workload != IN_TURN.name) {
+    let is_shown_above = |name: &str| [IN_TURN.name, COALESCED.name].contains(&name);
+    for measured in tables.workloads.iter().filter(|measured| !is_shown_above(&measured.workload)) {
         for medians in &measured.programs {
             // Not known if all questions are asked at once.
             let added = match medians.added_p50 {

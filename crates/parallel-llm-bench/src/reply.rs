@@ -42,10 +42,33 @@ impl Default for Size {
     }
 }
 
+/// How the events of a reply reach its reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Packing {
+    /// Each event in a chunk of its own, as servers write them.
+    #[default]
+    Single,
+    /// As many events in a chunk as fit into a frame, as a network hands them over when they come faster than they are read.
+    Coalesced,
+}
+
+impl Packing {
+    /// The word in a command.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Coalesced => "coalesced",
+        }
+    }
+}
+
+/// The bytes of a frame: the largest of HTTP/2 by default, and of a record of TLS.
+const FRAME_BYTES: usize = 16 * 1024;
+
 /// The replies that have been made so far.
 #[derive(Debug, Default)]
 pub struct Replies {
-    made: HashMap<(Size, u64), Events>,
+    made: HashMap<(Size, Packing, u64), Events>,
 }
 
 /// An answer as events, and as one text.
@@ -58,9 +81,10 @@ struct Events {
 
 impl Replies {
     /// The whole response to a request, head and body.
-    pub fn response(&mut self, size: Size, request: &str) -> Bytes {
+    pub fn response(&mut self, size: Size, packing: Packing, request: &str) -> Bytes {
         let variant = variant(request);
-        let events = self.made.entry((size, variant)).or_insert_with(|| Events::new(size, variant));
+        let made = self.made.entry((size, packing, variant));
+        let events = made.or_insert_with(|| Events::new(size, packing, variant));
         if field(request, "stream").is_none_or(|value| !value.starts_with("true")) {
             return whole(&events.answer);
         }
@@ -68,27 +92,35 @@ impl Replies {
             None => [HEAD.as_bytes(), &events.stream].concat().into(),
             Some(nonce) => {
                 let form = format!("{MARKER}{nonce}>>\n{ANALYSIS}\n<<answer {nonce}>>\n");
-                [HEAD.as_bytes(), text_event(&form).as_bytes(), &events.stream].concat().into()
+                [HEAD.as_bytes(), chunk(&text_event(&form)).as_bytes(), &events.stream].concat().into()
             }
         }
     }
 }
 
 impl Events {
-    fn new(size: Size, variant: u64) -> Self {
+    fn new(size: Size, packing: Packing, variant: u64) -> Self {
         let answer = answer(size.bytes, variant);
         let piece = size.bytes.div_ceil(size.pieces.max(1)).max(1);
-        let mut stream = chunk(": OPENROUTER PROCESSING\n\n");
+        let mut events = vec![": OPENROUTER PROCESSING\n\n".to_owned()];
         // The text is ASCII, so it can be cut anywhere.
-        for start in (0..answer.len()).step_by(piece) {
-            stream.push_str(&text_event(&answer[start..answer.len().min(start + piece)]));
-        }
+        let starts = (0..answer.len()).step_by(piece);
+        events.extend(starts.map(|start| text_event(&answer[start..answer.len().min(start + piece)])));
         let end = json!([{"index": 0, "delta": {"content": ""}, "finish_reason": "stop"}]);
-        stream.push_str(&event(&end, None));
-        stream.push_str(&event(&json!([]), Some(&usage())));
-        stream.push_str(&chunk("data: [DONE]\n\n"));
-        stream.push_str("0\r\n\r\n");
-        Self { answer, stream: stream.into_bytes() }
+        events.push(event(&end, None));
+        events.push(event(&json!([]), Some(&usage())));
+        events.push("data: [DONE]\n\n".to_owned());
+        let mut stream = match packing {
+            Packing::Single => events.iter().map(|event| chunk(event)).collect(),
+            // A frame ends anywhere, also within an event.
+            Packing::Coalesced => {
+                let bytes = events.concat();
+                let frames = bytes.as_bytes().chunks(FRAME_BYTES);
+                frames.map(|frame| chunk(std::str::from_utf8(frame).expect("the events are ASCII"))).collect()
+            }
+        };
+        stream += "0\r\n\r\n";
+        Self { answer, stream: String::into_bytes(stream) }
     }
 }
 
@@ -149,10 +181,10 @@ fn event(choices: &Value, usage: Option<&Value>) -> String {
     if let Some(usage) = usage {
         chunk["usage"] = usage.clone();
     }
-    self::chunk(&format!("data: {chunk}\n\n"))
+    format!("data: {chunk}\n\n")
 }
 
-/// A chunk of the transfer encoding. Servers send one for each event.
+/// A chunk of the transfer encoding.
 fn chunk(data: &str) -> String {
     format!("{:x}\r\n{data}\r\n", data.len())
 }
@@ -210,18 +242,20 @@ mod tests {
     fn a_synthesis_repeats_its_code() {
         let request = request("a/b", "First the line <<analysis 5eed>> and the");
         assert_eq!(nonce(&request), Some("5eed"));
-        let body = body(&Replies::default().response(Size::USUAL, &request));
+        let body = body(&Replies::default().response(Size::USUAL, Packing::Single, &request));
         assert!(body.contains("<<analysis 5eed>>") && body.contains("<<answer 5eed>>"), "{body}");
     }
 
     #[test]
     fn an_answer_has_its_size_and_differs_between_models() {
         let mut replies = Replies::default();
-        let mut bodies = Vec::new();
+        let (size, mut bodies) = (Size { bytes: 60_000, pieces: 1_000 }, Vec::new());
         for model in ["a/one", "b/two", "c/three"] {
-            let body = body(&replies.response(Size { bytes: 60_000, pieces: 1_000 }, &request(model, "")));
+            let body = body(&replies.response(size, Packing::Single, &request(model, "")));
             assert_eq!(body.matches("\"role\"").count(), 1_000);
             assert!(body.ends_with("data: [DONE]\n\n"), "{body}");
+            let coalesced = replies.response(size, Packing::Coalesced, &request(model, ""));
+            assert_eq!(self::body(&coalesced), body, "the same events in other chunks");
             bodies.push(body);
         }
         bodies.dedup();
@@ -230,7 +264,7 @@ mod tests {
 
     #[test]
     fn spaces_in_a_request_make_no_difference() {
-        let response = |request| Replies::default().response(Size::USUAL, request);
+        let response = |request| Replies::default().response(Size::USUAL, Packing::Single, request);
         let usual = response(r#"{"model":"a/b","stream":true}"#);
         assert_eq!(response(r#"{"model": "a/b", "stream": true}"#), usual);
         assert_ne!(response(r#"{"model": "b/c", "stream": true}"#), usual);
@@ -238,7 +272,7 @@ mod tests {
 
     #[test]
     fn without_a_stream_a_completion_is_whole() {
-        let response = Replies::default().response(Size::USUAL, r#"{"model":"a/b"}"#);
+        let response = Replies::default().response(Size::USUAL, Packing::Single, r#"{"model":"a/b"}"#);
         let (_, body) = std::str::from_utf8(&response).unwrap().split_once("\r\n\r\n").unwrap();
         let body: Value = serde_json::from_str(body).unwrap();
         assert_eq!(body["choices"][0]["message"]["content"].as_str().unwrap().len(), Size::USUAL.bytes);

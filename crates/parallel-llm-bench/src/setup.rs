@@ -111,6 +111,14 @@ impl Setup {
             let models: Vec<String> =
                 (1..=workload.seats).map(|seat| format!("bench/model-{seat}")).collect();
             command.env("PARALLEL_LLM_PANEL", models.join(" "));
+            // A run whose cost nobody knows is refused.
+            let price = |model: &String| {
+                format!("{model:?} = {{ input_usd_per_million = 0.1, output_usd_per_million = 0.4 }}\n")
+            };
+            let folder = home.join(".config/parallel-llm-mcp");
+            std::fs::create_dir_all(&folder)?;
+            let prices: String = models.iter().map(price).collect();
+            std::fs::write(folder.join("config.toml"), format!("[prices]\n{prices}"))?;
         }
         Ok(command)
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::call::{Observed, Script};
 use crate::door::{Door, Language};
 use crate::failure::{Failure, Outcome};
-use crate::reply::{self, Size};
+use crate::reply::{self, Packing, Size};
 
 /// The delays of the upstream's replies in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +53,11 @@ impl Upstream {
     /// Sets the size of every answer.
     pub fn size(&mut self, size: Size) -> Outcome<()> {
         self.command(&format!("size {} {}", size.bytes, size.pieces)).map(drop)
+    }
+
+    /// Sets how the events of a reply are sent.
+    pub fn packing(&mut self, packing: Packing) -> Outcome<()> {
+        self.command(&format!("packing {}", packing.word())).map(drop)
     }
 
     /// Sets the time over which each reply is written.

@@ -1,6 +1,6 @@
 //! What is measured: how many seats answer, how long their answers are, and how many questions are asked at once.
 
-use crate::reply::Size;
+use crate::reply::{Packing, Size};
 
 /// A measured program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +70,8 @@ pub struct Workload {
     pub seats: usize,
     /// The size of each answer.
     pub size: Size,
+    /// How the events of an answer reach their reader.
+    pub packing: Packing,
     /// How questions are asked.
     pub asking: Asking,
     /// The time over which each reply is written; 0 for as fast as it is read.
@@ -96,9 +98,14 @@ pub const IN_TURN: Workload = Workload {
     ],
     seats: 5,
     size: Size::USUAL,
+    packing: Packing::Single,
     asking: Asking::InTurn,
     spread_ms: 0,
 };
+
+/// The same with coalesced streams.
+pub const COALESCED: Workload =
+    Workload { name: "one at a time, coalesced", packing: Packing::Coalesced, ..IN_TURN };
 
 /// Always thirty-two questions at once.
 pub const THIRTY_TWO: Workload = Workload {
@@ -130,7 +137,7 @@ pub const THOUSAND: Workload = Workload {
 };
 
 /// All workloads, in the order in which they are measured.
-pub const ALL: [Workload; 5] = [IN_TURN, THIRTY_TWO, FIFTY_SEATS, LONG_ANSWERS, THOUSAND];
+pub const ALL: [Workload; 6] = [IN_TURN, COALESCED, THIRTY_TWO, FIFTY_SEATS, LONG_ANSWERS, THOUSAND];
 
 /// The programs of the curves.
 const DRAWN: &[Program] =

@@ -25,7 +25,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("cargo install", "it builds the program, which is what these tests run"),
     ("cargo xtask", "it runs these tests"),
     (
-        "cargo run --release -p parallel-llm-mcp -- demo",
+        "cargo run -p parallel-llm-mcp -- demo",
         "`tests/manual.rs` and the stage `readme` run the demo, in real time",
     ),
     ("read -rs", "it waits for a key to be typed"),

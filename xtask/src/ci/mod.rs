@@ -102,7 +102,6 @@ const STAGES: &[Stage] = &[
     ("aimock", |_| upstreams::aimock()),
     ("litellm", |_| upstreams::litellm()),
     ("long tests", suite::long),
-    ("dist build", release::shipped),
 ];
 
 /// Runs the stages of `test`.

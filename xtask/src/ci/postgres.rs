@@ -33,7 +33,7 @@ const CYCLES: &str = "PARALLEL_LLM_TEST_REPLICA_CYCLES";
 const CYCLES_LONG: &str = "250";
 /// How many questions a batch has whose workers are killed, and with `--long`.
 const JOBS: &str = "PARALLEL_LLM_TEST_BATCH_JOBS";
-const JOBS_USUAL: &str = "2000";
+const JOBS_USUAL: &str = "500";
 const JOBS_LONG: &str = "10000";
 /// The variable with the command that starts the server again.
 const RESTART: &str = "PARALLEL_LLM_TEST_DATABASE_RESTART";

@@ -75,7 +75,7 @@ mod tests {
             Some(&["demo"]),
         );
         check("```\n$ ./target/release/parallel-llm-mcp demo --kill # twice\n```", Some(&["demo", "--kill"]));
-        check("```\ncargo run --release -p parallel-llm-mcp -- demo\n```", Some(&["demo"]));
+        check("```\ncargo run -p parallel-llm-mcp -- demo\n```", Some(&["demo"]));
         check("```json\n{\"command\": \"parallel-llm-mcp\"}\n```\n", None);
     }
 

@@ -14,7 +14,7 @@ const TESTS_PER_CORE: usize = 2;
 const LONG: &[&str] = &[
     "test -p parallel-llm-mcp --locked --test program dialects:: -- --ignored",
     "test -p parallel-llm-testkit --locked --test kill -- --nocapture",
-    "test -p parallel-llm-mcp --features jemalloc --locked --test program soak:: -- --nocapture",
+    "test -p parallel-llm-mcp --locked --test program soak:: -- --nocapture",
     "test -p parallel-llm-engine --locked --test engine simulation:: -- --nocapture",
 ];
 /// The sizes of the long tests, by the variables that they read.

@@ -182,6 +182,7 @@ impl Bench {
     /// The turns of all programs at one workload, until enough rounds had a steady floor.
     fn rounds(&mut self, workload: &Workload) -> Outcome<Rounds> {
         self.setup.upstream.size(workload.size)?;
+        self.setup.upstream.packing(workload.packing)?;
         self.setup.upstream.spread(workload.spread_ms)?;
         let mut doors = Vec::new();
         let mut rows = Vec::new();

@@ -2,9 +2,9 @@
 //!
 //! It prints its address, then reads commands from stdin and answers each with one line on stdout: `delay SEAT STEP SYNTHESIS`
 //! sets the delay of each kind of call in milliseconds, with a step more for each further seat of five; `size BYTES PIECES`
-//! sets the size of every answer; `spread MS` sets the time over which a reply is written; `take` returns the calls since the
-//! last query; `requests COUNT` returns the last requests. It parses HTTP itself, because a library would record
-//! times only at its next poll. It ends with its stdin.
+//! sets the size of every answer; `packing single` and `packing coalesced` set how many events a chunk holds; `spread MS` sets the
+//! time over which a reply is written; `take` returns the calls since the last query; `requests COUNT` returns the last requests. It
+//! parses HTTP itself, because a library would record times only at its next poll. It ends with its stdin.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use parallel_llm_bench::call::{Call, Observed};
 use parallel_llm_bench::clock::now_ns;
 use parallel_llm_bench::failure::{Failure, Outcome};
-use parallel_llm_bench::reply::{self, Replies, Size};
+use parallel_llm_bench::reply::{self, Packing, Replies, Size};
 use parallel_llm_bench::upstream::Delay;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -42,6 +42,7 @@ struct State {
     requests: VecDeque<String>,
     delay: Delay,
     size: Size,
+    packing: Packing,
     spread: Duration,
     replies: Replies,
     seats: u64,
@@ -106,6 +107,12 @@ fn obey(context: &Recorder) -> Outcome<()> {
             "size" => {
                 let size = Size { bytes: number(1)? as usize, pieces: number(2)? as usize };
                 context.state.lock().size = size;
+                print("ok")?;
+            }
+            "packing" => {
+                let packings = [Packing::Single, Packing::Coalesced];
+                let named = |packing: &Packing| words.get(1) == Some(&packing.word());
+                context.state.lock().packing = packings.into_iter().find(named).ok_or_else(unknown)?;
                 print("ok")?;
             }
             "spread" => {
@@ -197,8 +204,8 @@ impl Recorder {
     fn begin(&self, request: &str, synthesis: bool) -> Begun {
         let mut state = self.state.lock();
         state.open += 1;
-        let (size, spread) = (state.size, state.spread);
-        let response = state.replies.response(size, request);
+        let (size, packing, spread) = (state.size, state.packing, state.spread);
+        let response = state.replies.response(size, packing, request);
         let Delay { seat_ms, step_ms, synthesis_ms } = state.delay;
         let step = state.seats % SEATS;
         state.seats += u64::from(!synthesis);
