@@ -82,7 +82,7 @@ impl GeneratedRuns {
                 finished(writes.join_next().await)?;
             }
             let (store, runs) = (store.clone(), *self);
-            writes.spawn(async move { runs.write_run(&store, number).await });
+            writes.spawn(async move { runs.write_one(&store, number).await });
         }
         while let Some(written) = writes.join_next().await {
             finished(Some(written))?;
@@ -91,11 +91,7 @@ impl GeneratedRuns {
     }
 
     /// Writes the run of this number, in one commit.
-    pub async fn write_one(&self, store: &Store, number: u64) -> Measured<()> {
-        finished(Some(Ok(self.write_run(store, number).await)))
-    }
-
-    async fn write_run(&self, store: &Store, number: u64) -> Result<(), Failure> {
+    pub async fn write_one(&self, store: &Store, number: u64) -> Result<(), Failure> {
         let run = Generated::of(self, number);
         let lease = Journal::open(store, run.plan.into()).await?;
         Journal::append(store, lease, run.events).await

@@ -3,32 +3,24 @@
 //! Makes a run against an upstream whose seats answer one after the other, and prints the number: all commits except those
 //! while other seats had not answered, and the last, which closes the run after its answer.
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_bench::failure::{Failure, Outcome};
-use parallel_llm_engine::plan::{Identity, Terms};
-use parallel_llm_engine::{Engine, ProviderId, RunId, RunPlan, RunRequest};
-use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig, embedded_catalogue};
-use parallel_llm_service::{OPENROUTER, Runs};
+use parallel_llm_bench::plan;
+use parallel_llm_bench::terminal::{self, print};
+use parallel_llm_engine::plan::Identity;
+use parallel_llm_engine::{Engine, RunId};
+use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig};
+use parallel_llm_service::Runs;
 use parallel_llm_settings::settings::{Environment, ProviderKey, Settings};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            #[expect(clippy::print_stderr, reason = "a measuring tool prints to a terminal")]
-            {
-                eprintln!("commits: {failure}");
-            }
-            ExitCode::FAILURE
-        }
-    }
+    terminal::end("commits", run())
 }
 
 fn run() -> Outcome<()> {
@@ -40,12 +32,6 @@ fn run() -> Outcome<()> {
     done
 }
 
-fn print(line: &str) -> Outcome<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
-}
-
 /// Counts the commits of one run that its caller waited for. Another run is made first, because the store begins with a
 /// heartbeat.
 async fn commits(settings: &Settings) -> Outcome<()> {
@@ -54,7 +40,8 @@ async fn commits(settings: &Settings) -> Outcome<()> {
     let runs = Runs::new(engine, Duration::ZERO, Arc::default());
     let mut counted = 0;
     for number in 1..=2 {
-        let plan = plan(settings, number)?;
+        let identity = Identity { run_id: RunId::from_parts(1, number), seed: 1 };
+        let plan = plan::of(settings, "How many commits is this?", identity)?;
         let seats = plan.seats.len() as u64;
         let before = store.commits();
         let handle = runs.start(plan, settings.data_dir.join("runs")).await?;
@@ -67,17 +54,6 @@ async fn commits(settings: &Settings) -> Outcome<()> {
     }
     store.close().await;
     print(&json!({ "waited_for": counted }).to_string())
-}
-
-fn plan(settings: &Settings, number: u128) -> Outcome<RunPlan> {
-    let catalogues = [(openrouter(), Arc::new(embedded_catalogue()))].into();
-    let terms = Terms { defaults: &settings.defaults(), providers: &[openrouter()], catalogues: &catalogues };
-    let identity = Identity { run_id: RunId::from_parts(1, number), seed: 1 };
-    RunPlan::resolve(RunRequest::prompt("How many commits is this?"), &terms, identity).map_err(Failure::from)
-}
-
-fn openrouter() -> ProviderId {
-    ProviderId(OPENROUTER.to_owned())
 }
 
 fn provider(settings: &Settings) -> Outcome<Provider> {

@@ -17,6 +17,7 @@ use hyper::{HeaderMap, Request};
 use hyper_util::rt::TokioIo;
 use parallel_llm_bench::call::Script;
 use parallel_llm_bench::failure::{Failure, Outcome};
+use parallel_llm_bench::terminal;
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -44,16 +45,7 @@ struct Floor {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            #[expect(clippy::print_stderr, reason = "a measuring tool prints to a terminal")]
-            {
-                eprintln!("floor: {failure}");
-            }
-            ExitCode::FAILURE
-        }
-    }
+    terminal::end("floor", run())
 }
 
 fn run() -> Outcome<()> {

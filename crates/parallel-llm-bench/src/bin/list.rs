@@ -4,7 +4,6 @@
 //!
 //! The store is made in the folder and stays there; the same call measures it again. `--copies 50` makes fifty runs of each, which takes less time than writing them.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,6 +17,7 @@ use parallel_llm_bench::generated_runs::{
 };
 use parallel_llm_bench::machine;
 use parallel_llm_bench::statistics::percentile_of;
+use parallel_llm_bench::terminal::{self, print};
 use parallel_llm_engine::{Code, RunStatus};
 use parallel_llm_service::{
     CalibrationFile, Catalogues, Day, FacetFilter, History, Lazy, Parts, RunsPage, RunsQuery, Services,
@@ -36,16 +36,7 @@ const LINES: u64 = 50;
 const INDEX_MAX: Duration = Duration::from_mins(30);
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            #[expect(clippy::print_stderr, reason = "a measuring tool prints to a terminal")]
-            {
-                eprintln!("list: {failure}");
-            }
-            ExitCode::FAILURE
-        }
-    }
+    terminal::end("list", run())
 }
 
 /// What to measure.
@@ -80,12 +71,6 @@ fn run() -> Outcome<()> {
     let task = Task::of(std::env::args().skip(1))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(measure(&task))
-}
-
-fn print(line: &str) -> Outcome<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
 }
 
 async fn measure(task: &Task) -> Outcome<()> {

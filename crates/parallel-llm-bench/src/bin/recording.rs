@@ -7,7 +7,6 @@
 //! process write, and how long those writes take.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
@@ -20,16 +19,15 @@ use parallel_llm_bench::clock::now_ns;
 use parallel_llm_bench::failure::{Failure, Outcome};
 use parallel_llm_bench::generated_runs::GeneratedRuns;
 use parallel_llm_bench::machine;
+use parallel_llm_bench::plan;
 use parallel_llm_bench::statistics::percentile_of;
+use parallel_llm_bench::terminal::{self, print};
 use parallel_llm_engine::call::hub::{Hub, Update};
-use parallel_llm_engine::plan::{Identity, Terms};
+use parallel_llm_engine::plan::Identity;
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit, ReplyEnd, ReplyPart, ReplyStream};
 use parallel_llm_engine::{
-    CallerSlot, Engine, Event, Failure as Refusal, Finish, ModelRef, ProviderId, RunId, RunPlan, RunRequest,
-    Stop,
+    CallerSlot, Engine, Event, Failure as Refusal, Finish, ModelRef, RunId, RunPlan, Stop,
 };
-use parallel_llm_provider::embedded_catalogue;
-use parallel_llm_service::OPENROUTER;
 use parallel_llm_settings::settings::{Environment, Folders, Settings};
 use parallel_llm_store::{RunScope, Store, StoreConfig};
 use parking_lot::Mutex;
@@ -49,16 +47,7 @@ const WRITE_PAUSE: Duration = Duration::from_millis(20);
 const WRITE: &str = "--write";
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            #[expect(clippy::print_stderr, reason = "a measuring tool prints to a terminal")]
-            {
-                eprintln!("recording: {failure}");
-            }
-            ExitCode::FAILURE
-        }
-    }
+    terminal::end("recording", run())
 }
 
 /// What to measure.
@@ -106,12 +95,6 @@ fn run() -> Outcome<()> {
         print(&line("last byte to disk, two busy threads for each core", &loaded))?;
         purge(&task).await
     })
-}
-
-fn print(line: &str) -> Outcome<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
 }
 
 fn line(name: &str, millis: &[f64]) -> String {
@@ -197,11 +180,12 @@ async fn record(task: &Task, name: &str) -> Outcome<Vec<f64>> {
     let store = Store::open(StoreConfig::new(folder.join("runs.db"))).await?;
     let (last, times) = (LastBytes::default(), Arc::new(Mutex::new(Vec::new())));
     let engine = Engine::new(Arc::new(Upstream(Arc::clone(&last))), Arc::new(store.clone()));
+    let settings = Settings::load(&Environment::with_folders(Folders::of_home(&folder)), &folder, &[])?;
     let mut lanes = JoinSet::new();
     for lane in 0..task.at_once {
         let (engine, last, times) = (engine.clone(), Arc::clone(&last), Arc::clone(&times));
         let numbers = (lane..task.runs).step_by(task.at_once as usize);
-        let plans: Outcome<Vec<RunPlan>> = numbers.map(|number| plan(&folder, number)).collect();
+        let plans: Outcome<Vec<RunPlan>> = numbers.map(|number| plan(&settings, number)).collect();
         let plans = plans?;
         lanes.spawn(async move {
             for plan in plans {
@@ -240,15 +224,10 @@ async fn one_run(engine: &Engine, plan: RunPlan, last: &LastBytes, times: &Mutex
     Ok(())
 }
 
-fn plan(folder: &Path, number: u64) -> Outcome<RunPlan> {
-    let settings = Settings::load(&Environment::with_folders(Folders::of_home(folder)), folder, &[])?;
-    let openrouter = || ProviderId(OPENROUTER.to_owned());
-    let catalogues = [(openrouter(), Arc::new(embedded_catalogue()))].into();
-    let terms = Terms { defaults: &settings.defaults(), providers: &[openrouter()], catalogues: &catalogues };
-    let identity =
-        Identity { run_id: RunId::from_parts(1_700_000_000_000 + number, u128::from(number)), seed: number };
-    let request = RunRequest::prompt(format!("How long does answer {number} take to the disk?"));
-    RunPlan::resolve(request, &terms, identity).map_err(Failure::from)
+fn plan(settings: &Settings, number: u64) -> Outcome<RunPlan> {
+    let run_id = RunId::from_parts(1_700_000_000_000 + number, u128::from(number));
+    let prompt = format!("How long does answer {number} take to the disk?");
+    plan::of(settings, prompt, Identity { run_id, seed: number })
 }
 
 /// Purges runs alone, and as many again while others write.

@@ -7,7 +7,7 @@
 //! parses HTTP itself, because a library would record times only at its next poll. It ends with its stdin.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use parallel_llm_bench::call::{Call, Observed};
 use parallel_llm_bench::clock::now_ns;
 use parallel_llm_bench::failure::{Failure, Outcome};
 use parallel_llm_bench::reply::{self, Packing, Replies, Size};
+use parallel_llm_bench::terminal::{self, print};
 use parallel_llm_bench::upstream::Delay;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -59,16 +60,7 @@ struct Recorder {
 type Shared = Arc<Recorder>;
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            #[expect(clippy::print_stderr, reason = "a measuring tool prints to a terminal")]
-            {
-                eprintln!("upstream: {failure}");
-            }
-            ExitCode::FAILURE
-        }
-    }
+    terminal::end("upstream", run())
 }
 
 fn run() -> Outcome<()> {
@@ -130,12 +122,6 @@ fn obey(context: &Recorder) -> Outcome<()> {
         }
     }
     Ok(())
-}
-
-fn print(line: &str) -> Outcome<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
 }
 
 async fn serve(listener: TcpListener, context: Shared) -> Outcome<()> {
