@@ -54,7 +54,7 @@ const MODELS: [&str; 12] = [
 pub const RARE_MODEL: &str = MODELS[11];
 /// A model in many runs.
 pub const COMMON_MODEL: &str = MODELS[0];
-const STRATEGIES: [&str; 5] = ["synthesize", "vote", "best-of-n", "council", "debate"];
+const STRATEGIES: [&str; 5] = ["synthesize", "vote", "best-of-n", "council", "moa"];
 /// A strategy of few runs.
 pub const RARE_STRATEGY: &str = STRATEGIES[4];
 

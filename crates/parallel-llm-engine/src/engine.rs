@@ -72,6 +72,7 @@ impl Engine {
     pub async fn open(&self, hub: Arc<Hub>, stop: Stop) -> Result<Underway, Failure> {
         let before = hub.snapshot();
         let plan = Arc::clone(&before.plan);
+        plan.strategy_choice().check_offered()?;
         // The backstop of every new run: without prices, nothing could be reserved. From the seats, because a stored amount
         // may be of a time when an unknown price counted as nothing.
         let worst_case = plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps);
@@ -87,6 +88,7 @@ impl Engine {
     /// seat whose reply is unknown may have been paid for and is asked again only if `reopening` names it.
     pub async fn reopen(&self, hub: Arc<Hub>, stop: Stop, reopening: Reopening) -> Result<Underway, Failure> {
         let mut before = hub.snapshot();
+        reopening.check_offered(&before.plan)?;
         let worst_case = reopening.worst_case(&before.plan, before.chain());
         worst_case.check_known("this part of the run", reopening.budget)?;
         let lease = self.journal.reopen(before.plan.run_id, before.seq).await?;

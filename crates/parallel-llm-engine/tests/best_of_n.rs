@@ -1,9 +1,12 @@
-//! Best of N: a judge reads the answers in two orders; what happens if one, both or all of its calls fail.
+//! Best of N: a judge reads the answers in two orders, or says which one the others support most; what happens if one, both
+//! or all of its calls fail.
 
-use parallel_llm_engine::{Code, SeatNumber};
+use parallel_llm_engine::{Code, Recorded, SeatNumber};
+use proptest::prelude::*;
 
-use crate::scenario::{Scenario, scenario};
-use crate::script::{Reply, after, fails, failure, judges, label_of, says};
+use crate::scenario::{Scenario, ScriptedAnswer, in_paused_time, scenario, shuffled_answers};
+use crate::script::{Reply, after, fails, failure, judges, label_of, prompt, says};
+use crate::{invariants, transcript};
 
 const WHY: &str = "Why is the sky blue?";
 
@@ -208,4 +211,89 @@ async fn judging_in_one_order_costs_one_call() {
       3 cyd answered, 1 request 30 ms, $0.0010
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
+}
+
+/// Distinctive words of the answers, the most supported first.
+const MERIT: &[&str] = &["short waves", "blue light", "sea"];
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_the_others_support_most_wins() {
+    let result =
+        panel_with_judges([("fuser", judges(10, MERIT))]).asks(WHY, "best-of-n@by=consistency").run().await;
+    insta::assert_snapshot!(result.end(), @"
+    complete decided at 40, closed at 40
+      selected by cyd from 3: `Because the air scatters short waves.`
+      because the judge `fuser` put it first
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
+    step 1 fuser: 3 1 2
+    flips 0
+    ");
+    let asked = prompt(&result.asked[3].call);
+    assert!(asked.contains("You say which answer the others support most, in substance."), "{asked}");
+    assert!(["ada", "bob", "cyd"].iter().all(|name| !asked.contains(name)), "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_paid_twice_after_a_crash_between_calls() {
+    let scenario = || {
+        panel_with_judges([
+            ("fuser-1", judges(10, MERIT)),
+            ("fuser-1", judges(30, MERIT)),
+            ("fuser-2", judges(10, MERIT)),
+        ])
+    };
+    for result in invariants::never_pays_twice(scenario).await {
+        assert_eq!(result.text(), "Because the air scatters short waves.", "{}", result.end());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_judge_is_not_asked_again_after_a_crash_once_the_next_has_begun() {
+    let scenario = |first: Reply| {
+        let next = [("fuser-2", judges(10, MERIT)), ("fuser-2", judges(500, MERIT))];
+        panel_with_judges([("fuser-1", first)].into_iter().chain(next))
+    };
+    let whole = scenario(fails(5, failure(Code::Auth))).run().await;
+    let is_first = |recorded: &Recorded| transcript::short(&recorded.event) == "answered step 3";
+    let kept = whole.commits.iter().position(|commit| commit.iter().any(is_first));
+    let before = &whole.commits[..=kept.expect("it was committed")];
+    let result = scenario(judges(10, MERIT)).after(before).run().await;
+    insta::assert_snapshot!(result.end(), @"
+    complete decided at 45, closed at 45
+      selected by cyd from 3: `Because the air scatters short waves.`
+      because the judge `fuser-2` put it first in the only order that came to a verdict
+      ! interrupted: the judge `fuser-1` failed: it gave none before the run went on without it (ask again what may have been paid already)
+      ! interrupted: the judge gave no verdict in one order: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd answered, 1 request 30 ms, $0.0010
+      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 2 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth judging
+      step 3 fuser-2 answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser-2 unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known judging
+    ");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn names_and_arrival_order_do_not_affect_the_choice(
+        answers in shuffled_answers(&[
+            "Because ozone is blue.",
+            "Because air scatters blue light.",
+            "Because air scatters short waves.",
+            "Because of the sea.",
+        ]),
+        is_of_support in any::<bool>(),
+    ) {
+        let strategy = if is_of_support { "best-of-n@by=consistency" } else { "best-of-n" };
+        let panel = answers.iter().map(ScriptedAnswer::script);
+        let result = scenario(panel.chain([("fuser", judges(10, MERIT))])).asks(WHY, strategy);
+        prop_assert_eq!(in_paused_time(result.run()).text(), "Because air scatters short waves.");
+    }
 }

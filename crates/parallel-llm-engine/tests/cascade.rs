@@ -153,7 +153,7 @@ async fn analysis_and_fusion_work_as_in_synthesize() {
         ("fuser", says(10, r#"{"base": "A", "claims": []}"#)),
         ("fuser", says(10, "Eight.")),
     ]);
-    let result = result.asks(HOW_MANY, "cascade@mode=free,analysis=separate").run().await;
+    let result = result.asks(HOW_MANY, "cascade@analysis=separate").run().await;
     insta::assert_snapshot!(result.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `8`
@@ -164,8 +164,9 @@ async fn analysis_and_fusion_work_as_in_synthesize() {
     60 answered s1 `Eight.` | 60 decided fused
     60 closed $0.0060
     complete decided at 60, closed at 60
-      fused by fuser: `Eight.`
-      because the synthesizer wrote it from the answers alike
+      fused by fuser from 3: `Eight.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0020 in 20 ms
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010

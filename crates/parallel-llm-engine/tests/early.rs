@@ -399,12 +399,9 @@ fn options_that_conflict_with_early_are_refused() {
         let result = StrategyChoice::parse(text).map(|strategy| strategy.to_string());
         result.unwrap_or_else(|failure| format!("{}; {}", failure.message, failure.next_step()))
     };
-    insta::assert_snapshot!(result("synthesize@early=2,mode=free"), @"synthesize@early=2,mode=free");
     insta::assert_snapshot!(result("synthesize@early=2,paranoid=on"), @"`early` cannot go with `paranoid=on`: of several texts none can be shown early; leave one of them out");
     insta::assert_snapshot!(result("synthesize@analysis=separate,early=2"), @"`early` cannot go with `analysis=separate`: what is written after an analysis cannot be shown early; leave one of them out");
     insta::assert_snapshot!(result("synthesize@first=3,early=2"), @"`early` cannot go with `first`: it must not be smaller, because a text of fewer answers skips seats that are not asked yet; leave one of them out");
-    insta::assert_snapshot!(result("cascade@paranoid=on,top_k=2"), @"`paranoid=on` cannot go with `top_k=2`: texts are compared without each of three answers or more; leave one of them out");
-    insta::assert_snapshot!(result("self-moa@paranoid=on,samples=2"), @"`paranoid=on` cannot go with `samples=2`: texts are compared without each of three answers or more; leave one of them out");
     insta::assert_snapshot!(result("synthesize@early=1"), @"the option `early` cannot be `1`; give a whole number from 2 to 63");
     insta::assert_snapshot!(result("vote@early=2"), @"the strategy `vote` has no option `early`; choose one of: first, weights, extractor, min_share");
 }

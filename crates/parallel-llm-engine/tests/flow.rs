@@ -100,12 +100,11 @@ fn the_rounds_are_those_of_the_longest_way() {
         ("vote", 1),
         ("vote@extractor=llm", 2),
         ("best-of-n@by=check", 1),
-        ("tournament", 4),
-        ("tournament@format=league", 2),
+        ("best-of-n@by=pairs", 4),
+        ("best-of-n@by=league", 2),
+        ("best-of-n@by=consistency", 2),
         ("council", 3),
         ("moa@layers=3", 4),
-        ("debate@rounds=2", 3),
-        ("self-moa@samples=5", 2),
     ] {
         assert_eq!(rounds(merged(asking("it", &["ada*5"], strategy))), expected, "{strategy}");
     }

@@ -8,17 +8,17 @@ use parallel_llm_engine::plan::flow::{PlannedFlow, Stage, StageNumber};
 use parallel_llm_engine::plan::step::{Step, StepKey, StepRole};
 use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
-use parallel_llm_engine::prompt::{PeerRank, Votes};
+use parallel_llm_engine::prompt::PeerRank;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::request::catalogue::PriceSource;
 use parallel_llm_engine::request::persona_prompt::{PersonaPrompt, Stance};
 use parallel_llm_engine::request::routing::{DataCollection, Session};
-use parallel_llm_engine::request::strategy::{Strategy, StrategyOptions, Switch};
+use parallel_llm_engine::request::strategy::{RetiredOptions, RetiredStrategy, Strategy, StrategyOptions};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::run::outcome::{Judging, Reading, Round, Shortened, Verdict, Worth};
-use parallel_llm_engine::run::prompt_record::{PromptRecord, ShownAnswer};
+use parallel_llm_engine::run::prompt_record::{PromptRecord, ShownAnswer, Votes};
 use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::value::warning::Warning;
@@ -360,6 +360,7 @@ fn events_of_a_run_with_layers() -> Vec<Recorded> {
         steps: vec![Step { key, ..step }],
         ..Reopening::resume(&plan(), Vec::new())
     };
+    let retired = |retired| StrategyOptions { retired, ..StrategyOptions::default() };
     let reopened = |reopening| Event::Reopened { reopening, reserved: PicoUsd(7) };
     let seats = |seats: &[u8]| seats.iter().copied().map(SeatNumber).collect();
     let round = Round {
@@ -384,13 +385,13 @@ fn events_of_a_run_with_layers() -> Vec<Recorded> {
             key,
         )),
         reopened(reopening(
-            Strategy::SelfMoa,
-            StrategyOptions { samples: Some(16), ..StrategyOptions::default() },
+            Strategy::Retired(RetiredStrategy::SelfMoa),
+            retired(RetiredOptions { samples: Some(16), ..RetiredOptions::default() }),
             key,
         )),
         reopened(reopening(
-            Strategy::Debate,
-            StrategyOptions { rounds: Some(2), ..StrategyOptions::default() },
+            Strategy::Retired(RetiredStrategy::Debate),
+            retired(RetiredOptions { rounds: Some(2), ..RetiredOptions::default() }),
             revised,
         )),
         Event::Decided { outcome: Box::new(outcome) },
@@ -582,12 +583,9 @@ fn unshown_seats_are_stored() {
     let (two, unshown) = (SeatNumber(2), r#""unshown":[2]"#);
     let outcome = Outcome { unshown: vec![two], ..Outcome::new(OutcomeKind::Fused, "") };
     let round = Round { unshown: vec![two], ..Round::default() };
-    let strategy_options =
-        StrategyOptions { top_k: Some(3), show_votes: Some(Switch::On), ..StrategyOptions::default() };
     let json = |value: serde_json::Result<String>| value.expect("it is JSON");
     assert!(json(serde_json::to_string(&outcome)).contains(unshown));
     assert!(json(serde_json::to_string(&round)).contains(unshown));
-    assert_eq!(json(serde_json::to_string(&strategy_options)), r#"{"top_k":3,"show_votes":"on"}"#);
     let again = serde_json::from_str::<Outcome>(&json(serde_json::to_string(&outcome)));
     assert_eq!(again.expect("it is read"), outcome);
     assert!(!json(serde_json::to_string(&Round::default())).contains("unshown"));

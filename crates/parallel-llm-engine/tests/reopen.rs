@@ -2,6 +2,7 @@
 //! earlier text is lost.
 
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
+use parallel_llm_engine::request::strategy::StrategyChoice;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Event, Recorded};
 use parallel_llm_engine::run::reopening::SoFar;
@@ -661,6 +662,19 @@ fn resolve(request: &RunRequest, plan: &RunPlan) -> Result<String, String> {
     Reopening::resolve(request, &terms, so_far, vec![SeatNumber(2)])
         .map(|one| format!("+{:?} s{:?} within {}", names(&one.seats), names(&one.synthesizers), one.budget))
         .map_err(|failure| transcript::without_names(&transcript::reason(&failure)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_with_a_retired_strategy_goes_on_only_with_another() {
+    let tournament = serde_json::from_str(r#"{"format":"league"}"#).expect("it is an option of stored runs");
+    let strategy = serde_json::from_value("tournament".into()).expect("it is a strategy of stored runs");
+    let plan = RunPlan { strategy, strategy_options: tournament, ..typical_run().planned() };
+    let refused = Reopening::resume(&plan, Vec::new()).check_offered(&plan).expect_err("it is refused");
+    insta::assert_snapshot!(transcript::reason(&refused), @"usage: the run cannot go on as it was asked: the strategy `tournament` is now `best-of-n@by=league` (make another text of the answers, or write it like `best-of-n@by=league`)");
+    let other = StrategyChoice::parse("best-of-n@by=league").expect("it is offered");
+    let StrategyChoice { strategy, options: strategy_options } = other;
+    let part = Reopening { strategy, strategy_options, ..Reopening::resume(&plan, Vec::new()) };
+    assert_eq!(part.check_offered(&plan), Ok(()));
 }
 
 #[tokio::test(start_paused = true)]

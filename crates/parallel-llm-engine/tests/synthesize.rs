@@ -283,7 +283,7 @@ async fn candidates_are_shortened_to_fit() {
     complete decided at 30, closed at 30
       fused by fuser: `Both.`
       because the synthesizer wrote it from the answers without naming the one it started from
-      shortened 1 from 10000 to 3989
+      shortened 1 from 10000 to 4253
       1 ada answered, 1 request 20 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
@@ -583,39 +583,6 @@ async fn the_worst_case_of_a_writer_includes_the_analysis() {
     let analysis = parallel_llm_engine::PicoUsd(1_000_000).times(1_000);
     assert_eq!(separate.worst_request(slot), inline.worst_request(slot).map(|read| read.plus(analysis)));
     assert_eq!((inline.steps.len(), separate.steps.len()), (0, 1));
-}
-
-#[tokio::test(start_paused = true)]
-async fn free_mode_names_no_base_answer() {
-    let free = two_answers_with_synthesizers([("fuser", fuses(10, "Moon and sun", "Both pull."))]);
-    let result = free.asks("How do tides work?", "synthesize@mode=free").run().await;
-    insta::assert_snapshot!(result.end(), @"
-    complete decided at 50, closed at 50
-      fused by fuser: `Both pull.`
-      because the synthesizer wrote it from the answers alike
-      1 vendor/ada answered, 1 request 20 ms, $0.0010
-      2 vendor/bob answered, 1 request 40 ms, $0.0010
-      s1 fuser answered, 1 request 10 ms, $0.0010
-    ");
-    let sent = prompt(&result.asked.last().expect("the synthesizer was asked").call);
-    assert!(!sent.contains("base"), "no base is mentioned");
-    let separate = two_answers_with_synthesizers([
-        ("fuser", analyses(10, "Moon and sun")),
-        ("fuser", says(10, "Both pull.")),
-    ]);
-    let result = separate.asks("How do tides work?", "synthesize@mode=free,analysis=separate").run().await;
-    insta::assert_snapshot!(result.end(), @"
-    complete decided at 60, closed at 60
-      fused by fuser: `Both pull.`
-      because the synthesizer wrote it from the answers alike
-      ! suspected_injection: the synthesizer suspects that the answer of seat 1 tried to instruct it (read that answer before you rely on the result)
-      1 vendor/ada answered, 1 request 20 ms, $0.0010
-      2 vendor/bob answered, 1 request 40 ms, $0.0010
-      s1 fuser answered, 1 request 10 ms, $0.0010
-      step 1 fuser answered, 1 request 10 ms, $0.0010 comparing
-    ");
-    let sent = prompt(&result.asked.last().expect("the writer was asked").call);
-    assert!(sent.contains("| {") && sent.contains("\"base\": null"), "the base is not shown");
 }
 
 #[tokio::test(start_paused = true)]

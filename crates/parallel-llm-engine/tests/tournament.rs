@@ -23,8 +23,12 @@ const TEXTS: &[&str] = &[
 ];
 /// The answer closest to all others.
 const CLOSEST: &str = TEXTS[1];
-const STRATEGIES: [&str; 4] =
-    ["tournament", "tournament@format=league", "tournament@orders=1", "tournament@format=league,orders=1"];
+const STRATEGIES: [&str; 4] = [
+    "best-of-n@by=pairs",
+    "best-of-n@by=league",
+    "best-of-n@by=pairs,orders=1",
+    "best-of-n@by=league,orders=1",
+];
 
 /// The first `seats` answers, and these judges in the order of their chain.
 fn panel_with_judges(
@@ -68,7 +72,7 @@ fn all_but(words: &'static str, instead: &'static str) -> Reply {
 
 #[tokio::test(start_paused = true)]
 async fn a_knockout_goes_in_rounds() {
-    let result = panel_with_judges(5, "tournament", [("fuser", judges(10, MERIT))]).run().await;
+    let result = panel_with_judges(5, "best-of-n@by=pairs", [("fuser", judges(10, MERIT))]).run().await;
     insta::assert_snapshot!(result.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     10 answered 1 `Because it reflects oceans.` | 10 answered 2 `Because air scatters blue light.` | 10 answered 3 `Because air scatters short waves of light.` | 10 answered 4 `Because ozone is blue by itself.` | 10 answered 5 `Nobody knows; it is painted.` | 10 sent step 1 | 10 sent step 2 | 10 sent step 3 | 10 sent step 4
@@ -117,7 +121,7 @@ async fn a_knockout_goes_in_rounds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_league_judges_all_pairs_at_once() {
-    let result = panel_with_judges(3, "tournament@format=league", [("fuser", judges(10, MERIT))]).run().await;
+    let result = panel_with_judges(3, "best-of-n@by=league", [("fuser", judges(10, MERIT))]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -145,7 +149,7 @@ async fn a_league_judges_all_pairs_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
-    let result = panel_with_judges(3, "tournament", [("fuser", judge_of_first_label())]).run().await;
+    let result = panel_with_judges(3, "best-of-n@by=pairs", [("fuser", judge_of_first_label())]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       selected by bob from 2: `Because air scatters blue light.`
@@ -165,8 +169,7 @@ async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
     step 4 fuser: 2 1
     flips 2
     ");
-    let result =
-        panel_with_judges(3, "tournament@format=league", [("fuser", judge_of_first_label())]).run().await;
+    let result = panel_with_judges(3, "best-of-n@by=league", [("fuser", judge_of_first_label())]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by bob from 2: `Because air scatters blue light.`
@@ -184,9 +187,41 @@ async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_match_whose_judge_finds_neither_better_is_a_tie() {
+    let even = |strategy: &'static str| {
+        let chain = [("fuser", says(10, r#"{"differences": [], "ranking": "tie"}"#))];
+        panel_with_judges(3, strategy, chain).run()
+    };
+    let result = even("best-of-n@by=pairs").await;
+    insta::assert_snapshot!(result.end(), @"
+    complete decided at 30, closed at 30
+      selected by bob from 2: `Because air scatters blue light.`
+      because judged by `fuser`, it won the knockout of 3 answers; 2 matches were ties and went to the answers closer to all the others
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      3 cyd answered, 1 request 10 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 3 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
+    step 1 fuser: tie
+    step 2 fuser: tie
+    step 3 fuser: tie
+    step 4 fuser: tie
+    flips 0
+    ");
+    assert_eq!(even("best-of-n@by=league").await.text(), CLOSEST);
+    // A tie in one order and a winner in the other are one, too.
+    let half = all_but("<<candidate A", r#"{"ranking": ["tie"]}"#);
+    assert_eq!(panel_with_judges(3, "best-of-n@by=pairs", [("fuser", half)]).run().await.text(), CLOSEST);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_match_without_a_verdict_goes_to_the_next_judge() {
     let chain = [("fuser-1", all_but("ozone", "I cannot say.")), ("fuser-2", judges(10, MERIT))];
-    let result = panel_with_judges(4, "tournament", chain).run().await;
+    let result = panel_with_judges(4, "best-of-n@by=pairs", chain).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 50, closed at 50
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -220,7 +255,7 @@ async fn a_match_without_a_verdict_goes_to_the_next_judge() {
 
 #[tokio::test(start_paused = true)]
 async fn a_match_no_judge_decides_is_a_tie() {
-    let result = panel_with_judges(4, "tournament", [("fuser", all_but("ozone", "{}"))]).run().await;
+    let result = panel_with_judges(4, "best-of-n@by=pairs", [("fuser", all_but("ozone", "{}"))]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -243,7 +278,7 @@ async fn a_match_no_judge_decides_is_a_tie() {
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_fails_in_a_whole_round_is_not_asked_again() {
     let chain = [("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", judges(10, MERIT))];
-    let result = panel_with_judges(4, "tournament", chain).run().await;
+    let result = panel_with_judges(4, "best-of-n@by=pairs", chain).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 35, closed at 35
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -269,7 +304,7 @@ async fn a_judge_that_fails_in_a_whole_round_is_not_asked_again() {
 #[tokio::test(start_paused = true)]
 async fn a_verdict_from_only_one_order_decides_and_is_reported() {
     let chain = [("fuser", says(10, "Both.")), ("fuser", judges(10, MERIT))];
-    insta::assert_snapshot!(panel_with_judges(2, "tournament", chain).run().await.end(), @"
+    insta::assert_snapshot!(panel_with_judges(2, "best-of-n@by=pairs", chain).run().await.end(), @"
     complete decided at 20, closed at 20
       selected by bob from 2: `Because air scatters blue light.`
       because judged by `fuser`, it won the knockout of 2 answers
@@ -283,7 +318,7 @@ async fn a_verdict_from_only_one_order_decides_and_is_reported() {
 
 #[tokio::test(start_paused = true)]
 async fn if_no_match_has_a_verdict_the_closest_answer_is_returned_verbatim() {
-    let result = panel_with_judges(3, "tournament", [("fuser", says(10, "Both."))]).run().await;
+    let result = panel_with_judges(3, "best-of-n@by=pairs", [("fuser", says(10, "Both."))]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       verbatim by bob from 2: `Because air scatters blue light.`
@@ -295,7 +330,7 @@ async fn if_no_match_has_a_verdict_the_closest_answer_is_returned_verbatim() {
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
       step 2 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    let result = panel_with_judges(2, "tournament@format=league", []).run().await;
+    let result = panel_with_judges(2, "best-of-n@by=league", []).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `Because it reflects oceans.`
@@ -313,7 +348,7 @@ async fn equal_answers_do_not_meet() {
         ("cyd", says(10, "Rome")),
         ("fuser", judges(10, &["Rome", "aris"])),
     ];
-    let result = scenario(same.clone()).asks("Where?", "tournament@format=league,orders=1").run().await;
+    let result = scenario(same.clone()).asks("Where?", "best-of-n@by=league,orders=1").run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by cyd from 3: `Rome`
@@ -324,7 +359,8 @@ async fn equal_answers_do_not_meet() {
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
       step 3 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    let result = scenario(same[..2].iter().cloned()).asks("Where?", "tournament@gate=off").run().await;
+    let result =
+        scenario(same[..2].iter().cloned()).asks("Where?", "best-of-n@by=pairs,gate=off").run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `Paris.`
@@ -337,7 +373,7 @@ async fn equal_answers_do_not_meet() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_judged_if_all_answers_are_equal() {
     let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", judge_of_first_label())];
-    let result = scenario(same).asks("How many legs has a spider?", "tournament").run().await;
+    let result = scenario(same).asks("How many legs has a spider?", "best-of-n@by=pairs").run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8`
@@ -350,7 +386,7 @@ async fn nothing_is_judged_if_all_answers_are_equal() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash_between_calls() {
-    for (seats, strategy) in [(4, "tournament"), (3, "tournament@format=league")] {
+    for (seats, strategy) in [(4, "best-of-n@by=pairs"), (3, "best-of-n@by=league")] {
         // The second order takes longer, so that there are commits between the two.
         let scenario = || {
             let slow = || judges(25, MERIT);
@@ -372,7 +408,7 @@ async fn a_match_that_later_rounds_depend_on_is_not_judged_again() {
     // next process finds calls of the second round, which depend on that winner, so the failed call is not repeated.
     let scenario = |second: Reply| {
         let chain = [("fuser", judges(10, MERIT)), ("fuser", second), ("fuser", judges(10, MERIT))];
-        panel_with_judges(4, "tournament", chain)
+        panel_with_judges(4, "best-of-n@by=pairs", chain)
     };
     let whole = scenario(fails(10, failure(Code::Auth))).run().await;
     let rests = |result: &str| result.starts_with("answered step 5");
@@ -402,7 +438,7 @@ async fn a_match_that_later_rounds_depend_on_is_not_judged_again() {
 
 #[tokio::test(start_paused = true)]
 async fn another_text_is_judged_from_the_start() {
-    let scenario = || panel_with_judges(4, "tournament", [("fuser", judges(10, MERIT))]);
+    let scenario = || panel_with_judges(4, "best-of-n@by=pairs", [("fuser", judges(10, MERIT))]);
     let whole = scenario().run().await;
     let is_second = |recorded: &Recorded| transcript::short(&recorded.event) == "sent step 5";
     let kept = whole.commits.iter().position(|commit| commit.iter().any(is_second));
@@ -436,7 +472,8 @@ async fn another_text_is_judged_from_the_start() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_cancelled_between_rounds_makes_no_more_calls() {
-    let result = panel_with_judges(5, "tournament", [("fuser", judges(10, MERIT))]).cancel_at(25).run().await;
+    let result =
+        panel_with_judges(5, "best-of-n@by=pairs", [("fuser", judges(10, MERIT))]).cancel_at(25).run().await;
     insta::assert_snapshot!(result.end(), @"
     cancelled decided at 25, closed at 25
       none
@@ -459,23 +496,23 @@ async fn a_run_cancelled_between_rounds_makes_no_more_calls() {
 async fn an_answer_too_long_for_the_judge_is_shortened_and_reported() {
     let long = "scatters blue ".repeat(600);
     let panel = [("ada", says(10, &long)), ("bob", says(10, TEXTS[2])), ("fuser", judges(10, MERIT))];
-    let result = scenario(panel).asks(WHY, "tournament");
+    let result = scenario(panel).asks(WHY, "best-of-n@by=pairs");
     let result = result.plan(|plan| plan.synthesizers[0].context_tokens = Some(4_000)).run().await;
     assert_eq!(result.text(), TEXTS[2], "{}", result.end());
     let shortened = result.run.outcome.map(|outcome| outcome.shortened).unwrap_or_default();
     let shortened: Vec<_> = shortened.iter().map(|cut| (cut.seat.0, cut.from_chars, cut.to_chars)).collect();
-    assert_eq!(shortened, [(1, 8_400, 3_529)]);
+    assert_eq!(shortened, [(1, 8_400, 3_736)]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_tournament_costs_one_call_per_match_and_order() {
     for (seats, strategy, calls) in [
-        (3, "tournament", 3 + 4),
-        (5, "tournament", 5 + 8),
-        (5, "tournament@orders=1", 5 + 4),
-        (3, "tournament@format=league", 3 + 6),
-        (5, "tournament@format=league", 5 + 20),
-        (5, "tournament@format=league,orders=1", 5 + 10),
+        (3, "best-of-n@by=pairs", 3 + 4),
+        (5, "best-of-n@by=pairs", 5 + 8),
+        (5, "best-of-n@by=pairs,orders=1", 5 + 4),
+        (3, "best-of-n@by=league", 3 + 6),
+        (5, "best-of-n@by=league", 5 + 20),
+        (5, "best-of-n@by=league,orders=1", 5 + 10),
     ] {
         let result = panel_with_judges(seats, strategy, [("fuser", judges(10, MERIT))]).run().await;
         assert_eq!((result.asked.len(), result.planned_calls()), (calls, calls), "{strategy}");
@@ -485,7 +522,7 @@ async fn a_tournament_costs_one_call_per_match_and_order() {
 
 #[test]
 fn a_match_reads_at_most_the_two_longest_answers() {
-    let plan = panel_with_judges(5, "tournament", [("fuser", judge_of_first_label())]).planned();
+    let plan = panel_with_judges(5, "best-of-n@by=pairs", [("fuser", judge_of_first_label())]).planned();
     let read: Vec<u64> = plan.steps.iter().map(|step| step.input_tokens_max).collect();
     assert_eq!(read, [2_014; 8]);
 }
@@ -495,7 +532,7 @@ fn more_matches_than_can_be_numbered_are_refused() {
     let defaults = Defaults {
         panel: vec!["ada*64".to_owned()],
         synthesizers: (0..17).map(|nth| format!("fuser-{nth}")).collect(),
-        strategy: "tournament@format=league".to_owned(),
+        strategy: "best-of-n@by=league".to_owned(),
         ..defaults()
     };
     let catalogues = catalogues(Catalogue::new(Vec::new(), false));
@@ -512,7 +549,7 @@ fn more_matches_than_can_be_numbered_are_refused() {
 fn with_one_order_every_seat_is_shown_first_equally_often() {
     // A judge that prefers the first label gives nearly every seat of a league the same points.
     let result = in_paused_time(
-        panel_with_judges(5, "tournament@format=league,orders=1", [("fuser", judge_of_first_label())]).run(),
+        panel_with_judges(5, "best-of-n@by=league,orders=1", [("fuser", judge_of_first_label())]).run(),
     );
     let judging = result.run.outcome.and_then(|outcome| outcome.judging).expect("it was judged");
     let wins = |seat| judging.verdicts.iter().filter(|verdict| verdict.ranking[0].0 == seat).count();

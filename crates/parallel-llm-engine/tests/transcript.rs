@@ -119,7 +119,10 @@ fn kind(outcome: &Outcome) -> String {
 pub(crate) fn judging(run: &Run) -> String {
     let judging = run.outcome.as_ref().and_then(|outcome| outcome.judging.as_ref());
     let Some(judging) = judging else { return "nothing was judged".to_owned() };
-    let seats = |seats: &[SeatNumber]| seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let seats = |seats: &[SeatNumber]| match seats {
+        [] => "tie".to_owned(),
+        _ => seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+    };
     let verdicts = judging.verdicts.iter();
     let lines = verdicts.map(|one| format!("step {} {}: {}\n", one.step, one.by, seats(&one.ranking)));
     format!("{}flips {}", lines.collect::<String>(), judging.flips)

@@ -24,20 +24,16 @@ fn the_list_of_strategies_fits_one_screen() {
     insta::assert_snapshot!(output.transcript(), @"
     exit 0
     --- stdout
-       STRATEGY     CALLS  FOR
-    *  synthesize   5-6    One good text from several answers
-       vote         5      A fact, a number or a choice, by count
-       best-of-n    5-7    The best answer unchanged, by a judge or your `--check`
-       cascade      3-6    Cheap models first, the others only on disagreement
-       race         5      An answer as fast as possible
-       panel        5      All answers, side by side
-       consistency  5-6    The answer that a judge finds the others support
-       tournament   5-13   The best answer unchanged, found by comparing pairs
-       council      5-11   A text that knows how the models rank each other
-       moa          5-11   Answers rewritten after reading the others
-       self-moa     4-5    Several tries of one strong model
-       debate       5-10   Experimental: seats that read each other, then a vote
-       auto                The program to choose by the question
+       STRATEGY    CALLS  FOR
+    *  synthesize  5-6    One good text from several answers
+       vote        5      A fact, a number or a choice, by count
+       best-of-n   5-7    The best answer unchanged, by a judge or your `--check`
+       council     5-11   A text that knows how the models rank each other
+       moa         5-11   Answers rewritten after reading the others
+       cascade     3-6    Cheap models first, the others only on disagreement
+       race        5      An answer as fast as possible
+       panel       5      All answers, side by side
+       auto               The program to choose by the question
 
     * is your default. CALLS are those of one question to your panel of 5: the
     fewest if the first answers agree. Use one with `ask --strategy NAME`;
@@ -62,7 +58,7 @@ fn the_list_reflects_the_configured_default_and_panel() {
 
 #[test]
 fn a_strategy_is_shown_with_its_options() {
-    let pages = ["vote", "self-moa", "auto"].map(|name| {
+    let pages = ["vote", "best-of-n", "auto"].map(|name| {
         let output = run(&["strategies", name]);
         check_narrow(&output);
         output.transcript()
@@ -89,30 +85,23 @@ fn a_strategy_is_shown_with_its_options() {
 
     exit 0
     --- stdout
-    One model is asked several times, and a synthesizer makes one text of its
-    answers.
+    The answer that a judge or a check finds best is selected.
 
-    For:    Several tries of one strong model
-    Calls:  4-5 with your panel of 5
-    Use:    parallel-llm-mcp ask --strategy self-moa "..."
+    For:    The best answer unchanged, by a judge or your `--check`
+    Calls:  5-7 with your panel of 5
+    Use:    parallel-llm-mcp ask --strategy best-of-n "..."
 
-    Options, written as in `self-moa@samples=VALUE`:
-      samples: 2..16 (default 4)
-          How often the model is asked.
+    Options, written as in `best-of-n@by=VALUE`:
+      by: judge, pairs, league, consistency, check (default judge)
+          Who picks: a judge of all, of pairs or of what most say, or your check.
+      orders: 1..2 (default 2)
+          In how many orders a judge sees the answers.
       gate: unanimous, off (default unanimous)
           When answers that agree are left as they are.
-      mode: anchored, free (default anchored)
-          Start from the best answer, or from all alike.
-      analysis: inline, separate (default inline)
-          Compare the answers in the same call, or in one before it.
-      paranoid: off, on (default off)
-          Also make the text without each answer in turn.
-      top_k: 2..63
-          Show readers only this many answers.
+      first: 2..63
+          How many seats are asked first; the others only if these differ.
       shown_tokens_max: 200..1000000
           Cut each answer for readers at this many tokens.
-      show_votes: off, on (default off)
-          Tell the synthesizer how many others agree with each answer.
     --- stderr
 
     exit 0
@@ -181,6 +170,13 @@ fn an_unknown_strategy_is_refused() {
     --- stderr
     error[usage]: there is no strategy `votes`
       next: did you mean `vote`?
+    ");
+    insta::assert_snapshot!(run(&["strategies", "self-moa@samples=3"]).transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the strategy `self-moa` is now `synthesize` over a panel of one model, such as `MODEL*3`
+      next: write it like `synthesize`
     ");
 }
 

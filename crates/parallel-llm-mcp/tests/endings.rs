@@ -140,14 +140,14 @@ fn a_selected_answer_says_who_selected_it() {
     Cost $0.0035, <time>.
     Kept as run <run>: `runs show @`.
     ");
-    insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "consistency"]), @"
+    insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "best-of-n@by=consistency"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 1 openai/gpt-6.1-sol, chosen by google/gemini-4-argon.
     Cost $0.0020, <time>.
     Kept as run <run>: `runs show @`.
     ");
-    insta::assert_snapshot!(ending(["6", "8", "7"], &["--strategy", "tournament"]), @"
+    insta::assert_snapshot!(ending(["6", "8", "7"], &["--strategy", "best-of-n@by=pairs"]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `6`, 2 x-ai/grok-4.7 says `8`, 3 mistralai/mistral-large-4-0 says `7`. Answer by 1 openai/gpt-6.1-sol: judged by `google/gemini-4-argon`, it won the knockout of 3 answers.
-    Cost $0.0059, <time>.
+    Cost $0.0060, <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "auto"]), @"

@@ -216,12 +216,19 @@ fn impossible_continuations_are_refused_before_anything_is_paid() {
     error[budget]: this part of the run may cost up to $0.29; the budget is $0.00010
       next: allow it with `--budget 0.29`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
+    insta::assert_snapshot!(refusal(&["replay", NEWEST, "--strategy", "debate"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the strategy `debate` is gone; `council` and `moa` come nearest to it
+      next: choose one of: council, moa
+    ");
     insta::assert_snapshot!(refusal(&["replay", NEWEST, "--strategy", "magic"]), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: there is no strategy `magic`
-      next: choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, moa, self-moa, debate, auto
+      next: choose one of: synthesize, vote, best-of-n, council, moa, cascade, race, panel, auto
     ");
     insta::assert_snapshot!(refusal(&["synthesize", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]), @"
     exit 2

@@ -207,15 +207,11 @@ fn models_are_presets_flows_strategies_and_panels() {
     panel/synthesize strategy
     panel/vote strategy
     panel/best-of-n strategy
+    panel/council strategy
+    panel/moa strategy
     panel/cascade strategy
     panel/race strategy
     panel/panel strategy
-    panel/consistency strategy
-    panel/tournament strategy
-    panel/council strategy
-    panel/moa strategy
-    panel/self-moa strategy
-    panel/debate strategy
     panel/auto strategy
     ");
     let described = |path: &str| {
@@ -239,6 +235,8 @@ fn models_are_presets_flows_strategies_and_panels() {
         "/v1/models/quick",
         "/v1/models/gpt-4o",
         "/v1/models/panel/vote@frist=2",
+        "/v1/models/panel/tournament@format=league",
+        "/v1/models/panel/debate",
         "/v1/models/panel/quick@first=2",
         "/v1/models/panel/a/b++c/d",
         "/v1/models/panel/",
@@ -253,6 +251,8 @@ fn models_are_presets_flows_strategies_and_panels() {
     404 model_not_found there is no model `quick` here: did you mean `panel/quick`?
     404 model_not_found there is no model `gpt-4o` here: see which models there are with `GET /v1/models`
     400 usage the strategy `vote` has no option `frist`: did you mean `first`?
+    400 usage the strategy `tournament` is now `best-of-n@by=league`: write it like `panel/best-of-n@by=league`
+    400 usage the strategy `debate` is gone; `council` and `moa` come nearest to it: choose one of: panel/council, panel/moa
     400 model_invalid `quick` is a panel, and options belong to a strategy or a model: leave `@first=2` out
     400 model_invalid `panel/a/b++c/d` has no model on one side of a `+`; one in the name of a model is written `%2B`: write it like `panel/~openai/gpt-sol-latest+~google/gemini-pro-latest`
     404 model_not_found there is no model `panel/` here: see which models there are with `GET /v1/models`

@@ -27,15 +27,12 @@ const STRATEGIES: &[&str] = &[
     "race",
     "panel",
     "auto",
-    "consistency",
-    "tournament",
-    "tournament@format=league",
+    "best-of-n@by=consistency",
+    "best-of-n@by=pairs",
+    "best-of-n@by=league",
     "council",
     "moa",
     "moa@layers=3",
-    "self-moa@samples=3",
-    "debate",
-    "synthesize@mode=free",
     "synthesize@analysis=separate",
     "synthesize@paranoid=on",
 ];
@@ -103,7 +100,7 @@ fn by_command(strategy: &str, question: &str, broken: &[(&str, Fault)]) -> Strin
 }
 
 /// Its pairings are random, and two equal answers meet without a call, so its number of calls is random.
-const RANDOM_CALLS: &str = "tournament";
+const RANDOM_CALLS: &str = "best-of-n@by=pairs";
 
 /// A line per strategy: its outcome with each of the faults, in order.
 fn table(question: &str, outcome: impl Fn(&str, &[(&str, Fault)]) -> String + Sync) -> String {
@@ -131,14 +128,11 @@ fn every_strategy_survives_every_fault_on_a_question_with_a_short_answer() {
     race: complete selected …; complete selected …; complete selected …; complete selected …; complete selected …; complete selected …
     panel: complete listed 11100; partial listed 11100; partial listed 11100; complete listed 12100; partial listed 11100; complete listed 11100
     auto: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
-    consistency: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete verbatim 11111
-    tournament@format=league: complete selected 11140; partial selected 11120; partial verbatim 11100; complete selected 12140; partial selected 11100; complete verbatim 11144
+    best-of-n@by=consistency: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete verbatim 11111
+    best-of-n@by=league: complete selected 11140; partial selected 11120; partial verbatim 11100; complete selected 12140; partial selected 11100; complete verbatim 11144
     council: complete fused 22210; partial fused 11110; partial verbatim 11100; complete fused 23210; partial selected 11100; complete verbatim 22211
     moa: complete fused 22210; partial fused 12210; partial verbatim 11100; complete fused 23210; partial selected 11100; complete verbatim 22211
     moa@layers=3: complete fused 33310; partial fused 13310; partial verbatim 11100; complete fused 34310; partial selected 11100; complete verbatim 33311
-    self-moa@samples=3: complete selected 30000; failed none 30000, no answer; failed none 30000, no answer; complete selected 30000; complete selected 30000; complete selected 30000
-    debate: complete selected 22200; partial verbatim 12200; partial verbatim 11100; complete selected 23200; partial selected 11100; complete selected 22200
-    synthesize@mode=free: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
     synthesize@analysis=separate: complete fused 11120; partial fused 11120; partial verbatim 11100; complete fused 12120; partial selected 11100; complete verbatim 11122
     synthesize@paranoid=on: complete fused 11140; partial fused 11110; partial verbatim 11100; complete fused 12140; partial selected 11100; complete verbatim 11144
     ");
@@ -159,15 +153,12 @@ fn every_strategy_survives_every_fault_on_an_open_question() {
     race: complete selected …; complete selected …; complete selected …; complete selected …; complete selected …; complete selected …
     panel: complete listed 11100; partial listed 11100; partial listed 11100; complete listed 12100; partial listed 11100; complete listed 11100
     auto: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
-    consistency: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete verbatim 11111
-    tournament: complete selected 11140; partial selected 11120; partial verbatim 11100; complete selected 12140; partial selected 11122; complete verbatim 11122
-    tournament@format=league: complete selected 11160; partial selected 11120; partial verbatim 11100; complete selected 12160; partial selected 11122; complete verbatim 11166
+    best-of-n@by=consistency: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete verbatim 11111
+    best-of-n@by=pairs: complete selected 11140; partial selected 11120; partial verbatim 11100; complete selected 12140; partial selected 11122; complete verbatim 11122
+    best-of-n@by=league: complete selected 11160; partial selected 11120; partial verbatim 11100; complete selected 12160; partial selected 11122; complete verbatim 11166
     council: complete fused 22210; partial fused 11110; partial verbatim 11100; complete fused 23210; partial fused 11111; complete verbatim 22211
     moa: complete fused 22210; partial fused 12210; partial verbatim 11100; complete fused 23210; partial fused 21211; complete verbatim 22211
     moa@layers=3: complete fused 33310; partial fused 13310; partial verbatim 11100; complete fused 34310; partial fused 31311; complete verbatim 33311
-    self-moa@samples=3: complete selected 30000; failed none 30000, no answer; failed none 30000, no answer; complete selected 30000; complete selected 30000; complete selected 30000
-    debate: complete verbatim 22200; partial verbatim 12200; partial verbatim 11100; complete selected 23200; partial verbatim 21200; complete verbatim 22200
-    synthesize@mode=free: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
     synthesize@analysis=separate: complete fused 11120; partial fused 11120; partial verbatim 11100; complete fused 12120; partial fused 11122; complete verbatim 11122
     synthesize@paranoid=on: complete fused 11140; partial fused 11110; partial verbatim 11100; complete fused 12140; partial fused 11111; complete verbatim 11144
     ");

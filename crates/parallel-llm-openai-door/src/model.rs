@@ -69,6 +69,7 @@ impl Model {
                 ResolvedStrategy::check(name)?;
                 Ok(Self { strategy: Some(name.to_owned()), ..Self::of(Kind::Strategy) })
             }
+            (false, false) if let Some(retired) = Strategy::retired(name) => Err(with_prefix(retired)),
             (false, true) if base != name => {
                 let message = format!("`{base}` is a panel, and options belong to a strategy or a model");
                 let options = name.strip_prefix(base).unwrap_or_default().to_owned();
@@ -116,6 +117,18 @@ fn joined(settings: &Settings, text: &str, name: &str) -> Result<Vec<String>, Fa
         return Err(Failure::new(Code::ModelInvalid, message).with_next(Next::WriteAs(example())));
     }
     Ok(models)
+}
+
+/// The failure for a strategy that only stored runs have, with what takes its place as the name of a model.
+fn with_prefix(retired: Failure) -> Failure {
+    let prefixed = |name: Name| Name::from(format!("{PREFIX}{name}"));
+    let next = retired.next.iter().cloned().map(|next| match next {
+        Next::WriteAs(name) => Next::WriteAs(prefixed(name)),
+        Next::ChooseOne(names) => Next::ChooseOne(names.into_iter().map(prefixed).collect()),
+        next => next,
+    });
+    let next: Vec<Next> = next.collect();
+    retired.with_next(next)
 }
 
 fn example() -> Name {

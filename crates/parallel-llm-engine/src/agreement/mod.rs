@@ -109,12 +109,6 @@ impl Agreement {
         (!is_level).then_some(&largest.seats)
     }
 
-    /// The size of the cluster of a seat; 0 if its answer could not be compared.
-    pub(crate) fn count_of(&self, seat: SeatNumber) -> usize {
-        let own = self.clusters.iter().find(|cluster| cluster.seats.contains(&seat));
-        own.map_or(0, |own| own.seats.len())
-    }
-
     /// A copy without the values, for runs whose texts are not kept.
     #[must_use]
     pub(crate) fn without_values(mut self) -> Self {

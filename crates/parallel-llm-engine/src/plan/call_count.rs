@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{RunPlan, step};
 use crate::request::catalogue::PriceSource;
 use crate::request::panel::{ModelRef, ProviderId, Seat, SeatNumber};
-use crate::request::strategy::{Calls, Extractor, Format, Strategy, StrategyChoice, StrategyOptions};
+use crate::request::strategy::{By, Calls, Extractor, Strategy, StrategyChoice, StrategyOptions};
 
 /// The calls of a run in which none fails and no option is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -21,7 +21,6 @@ impl CallCount {
     pub fn of(strategy: Strategy, seats: usize) -> Self {
         let options = StrategyOptions::default();
         let choice = StrategyChoice { strategy, options };
-        let seats = if strategy.samples_one_model() { options.samples().into() } else { seats };
         let panel: Vec<Seat> = (0..seats).map(blank_seat).collect();
         let chain = [blank_seat(0)];
         // A single answer is neither fused nor judged.
@@ -64,14 +63,15 @@ fn rounds_of(StrategyChoice { strategy, options }: StrategyChoice, answers: usiz
     }
     let asked = match strategy.calls() {
         Calls::None => 0,
-        Calls::Verdict => usize::from(!options.is_checked()),
-        Calls::Matches if options.format.unwrap_or_default() == Format::League => 1,
-        // Each round of a knockout halves the field.
-        Calls::Matches => answers.next_power_of_two().ilog2() as usize,
+        Calls::Verdict => match options.by() {
+            By::Judge | By::League | By::Consistency => 1,
+            // Each round of a knockout halves the field.
+            By::Pairs => answers.next_power_of_two().ilog2() as usize,
+            By::Check => 0,
+        },
         // With two answers, nobody ranks.
         Calls::Reviews => usize::from(answers > 2),
         Calls::Layers => usize::from(options.layers()) - 1,
-        Calls::Revisions => options.rounds().into(),
     };
     let fuses = !strategy.fusers(&[blank_seat(0)]).is_empty();
     let is_read = options.extractor() == Extractor::Llm || options.is_analysis_separate();
@@ -112,13 +112,11 @@ mod tests {
         };
         assert_eq!(
             calls(5),
-            "synthesize 5..6, vote 5..5, best-of-n 5..7, cascade 3..6, race 5..5, panel 5..5, consistency 5..6, \
-             tournament 5..13, council 5..11, moa 5..11, self-moa 4..5, debate 5..10"
+            "synthesize 5..6, vote 5..5, best-of-n 5..7, council 5..11, moa 5..11, cascade 3..6, race 5..5, panel 5..5"
         );
         assert_eq!(
             calls(1),
-            "synthesize 1..1, vote 1..1, best-of-n 1..1, cascade 1..1, race 1..1, panel 1..1, consistency 1..1, \
-             tournament 1..1, council 1..1, moa 1..1, self-moa 4..5, debate 1..1"
+            "synthesize 1..1, vote 1..1, best-of-n 1..1, council 1..1, moa 1..1, cascade 1..1, race 1..1, panel 1..1"
         );
     }
 }

@@ -9,7 +9,6 @@ pub mod caller_slot;
 pub mod flow;
 mod hash;
 mod resolve;
-mod samples;
 pub(crate) mod seats;
 pub(crate) mod seed;
 pub mod slots;

@@ -8,7 +8,7 @@ use crate::plan::flow::PlannedFlow;
 use crate::plan::seats::{self, References, Sampling};
 use crate::plan::step::Step;
 use crate::plan::worst_case::WorstCase;
-use crate::plan::{Identity, RunPlan, Terms, hash, input_bytes, question, samples, step};
+use crate::plan::{Identity, RunPlan, Terms, hash, input_bytes, question, step};
 use crate::request::flow::{Flow, FlowError};
 use crate::request::panel::Seat;
 use crate::request::strategy::{ResolvedStrategy, StrategyChoice};
@@ -110,9 +110,6 @@ fn panel(request: &RunRequest, terms: &Terms<'_>, warnings: &mut Vec<Warning>) -
     let text = request.strategy.as_deref().unwrap_or(&defaults.strategy);
     let chosen = ResolvedStrategy::of(text, &question(&request.messages), defaults.checker.is_some())?;
     chosen.choice.check_seats(&seats)?;
-    let StrategyChoice { strategy, options } = chosen.choice;
-    let seats =
-        if strategy.samples_one_model() { samples::sampled_panel(seats, options, warnings) } else { seats };
     let steps = step::planned(chosen.choice, &seats, &synthesizers, input_bytes(&request.messages));
     Ok(Resolved { flow: None, seats, synthesizers, steps, chosen })
 }

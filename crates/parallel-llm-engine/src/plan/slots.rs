@@ -169,7 +169,7 @@ impl RunPlan {
                 if inputs.len() < 2 {
                     return Some(PicoUsd::ZERO);
                 }
-                let answers = longest_tokens(options, inputs.iter(), options.shown_max(inputs.len()));
+                let answers = longest_tokens(options, inputs.iter(), inputs.len());
                 // A separate analysis, which is then read, has the same output cap as the text.
                 let analysis = if options.is_analysis_separate() { seat.max_tokens } else { 0 };
                 2 * tokens_in(self.input_bytes()) + answers + u64::from(analysis)

@@ -1,4 +1,4 @@
-//! Steps: the calls a strategy may make besides the panel and the synthesizers, such as judgements and revisions.
+//! Steps: the calls a strategy may make besides the panel and the synthesizers, such as judgements.
 //!
 //! The strategy, the seats and the synthesizers determine the steps before anything is paid. So steps are part of the plan,
 //! of its worst case and of reservations, and a resumed run finds the calls it has paid for.
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::request::panel::{Seat, SeatNumber};
-use crate::request::strategy::{CONTROLLED_MIN, Calls, Extractor, Format, StrategyChoice, StrategyOptions};
+use crate::request::strategy::{By, CONTROLLED_MIN, Calls, Extractor, StrategyChoice, StrategyOptions};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::usage::tokens_in;
@@ -33,7 +33,7 @@ pub enum StepRole {
     Analyst,
     /// Answers again after reading the previous layer.
     Proposer,
-    /// Compares its answer with the others and keeps or changes it.
+    /// Compares its answer with the others and keeps or changes it. Only stored runs have it.
     Reviser,
     /// Makes a text without one of the answers, to find out whether the result depends on that one.
     Control,
@@ -135,29 +135,18 @@ pub(crate) fn planned(
     prompt_bytes: u64,
 ) -> Vec<Step> {
     let options = choice.options;
-    let (shown_max, prompt_tokens) = (options.shown_max(seats.len()), tokens_in(prompt_bytes));
-    let mut planner = StepPlanner { seats, chain, options, shown_max, prompt_tokens, steps: Vec::new() };
+    let prompt_tokens = tokens_in(prompt_bytes);
+    let mut planner = StepPlanner { seats, chain, options, prompt_tokens, steps: Vec::new() };
     // A single answer needs no further call.
     if seats.len() < 2 {
         return planner.steps;
     }
     match choice.strategy.calls() {
         Calls::None => {}
-        // The check command replaces the judge.
-        Calls::Verdict if options.is_checked() => {}
-        Calls::Verdict => planner.judged(choice.orders(), longest_tokens(options, seats, shown_max)),
-        Calls::Matches => {
-            let count = u16::try_from(seats.len()).unwrap_or(u16::MAX);
-            let matches = match options.format.unwrap_or_default() {
-                Format::Knockout => count - 1,
-                Format::League => (count - 1).saturating_mul(count) / 2,
-            };
-            planner.judged(matches.saturating_mul(choice.orders()), longest_tokens(options, seats, 2));
-        }
+        Calls::Verdict => planner.selected(),
         Calls::Reviews => planner.reviewed(),
         // The panel itself is layer 1.
-        Calls::Layers => planner.asked_again(StepRole::Proposer, 2..=u16::from(options.layers())),
-        Calls::Revisions => planner.asked_again(StepRole::Reviser, 1..=u16::from(options.rounds())),
+        Calls::Layers => planner.asked_again(2..=u16::from(options.layers())),
     }
     if options.extractor() == Extractor::Llm {
         planner.read_once(StepRole::Extractor);
@@ -203,13 +192,25 @@ struct StepPlanner<'a> {
     seats: &'a [Seat],
     chain: &'a [Seat],
     options: StrategyOptions,
-    /// How many answers a reader is shown.
-    shown_max: usize,
     prompt_tokens: u64,
     steps: Vec<Step>,
 }
 
 impl StepPlanner<'_> {
+    /// The judgements that select one answer.
+    fn selected(&mut self) {
+        let (options, count) = (self.options, u16::try_from(self.seats.len()).unwrap_or(u16::MAX));
+        let (questions, read) = match options.by() {
+            By::Judge | By::Consistency => (1, self.seats.len()),
+            By::Pairs => (count - 1, 2),
+            By::League => ((count - 1).saturating_mul(count) / 2, 2),
+            // The check command replaces the judge.
+            By::Check => return,
+        };
+        let rounds = questions.saturating_mul(options.orders());
+        self.judged(rounds, longest_tokens(options, self.seats, read));
+    }
+
     /// `rounds` judgements by the first synthesizer that can; the others are spare.
     fn judged(&mut self, rounds: u16, answers_tokens: u64) {
         for (index, judge) in self.chain.iter().enumerate() {
@@ -221,11 +222,11 @@ impl StepPlanner<'_> {
     }
 
     /// One answer of every seat in each round, with the answers of the previous round and its persona prompt as input.
-    fn asked_again(&mut self, role: StepRole, rounds: RangeInclusive<u16>) {
+    fn asked_again(&mut self, rounds: RangeInclusive<u16>) {
         for round in rounds {
             for seat in self.seats {
-                let key = StepKey { role, by: CallerSlot::Seat(seat.number), round };
-                let read = longest_tokens(self.options, self.seats, self.shown_max)
+                let key = StepKey { role: StepRole::Proposer, by: CallerSlot::Seat(seat.number), round };
+                let read = longest_tokens(self.options, self.seats, self.seats.len())
                     + tokens_in(seat.persona_prompt_bytes());
                 self.push(key, read, false);
             }
@@ -236,26 +237,21 @@ impl StepPlanner<'_> {
     fn read_once(&mut self, role: StepRole) {
         for (index, by) in self.chain.iter().enumerate() {
             let key = StepKey { role, by: CallerSlot::Synthesizer(by.number), round: 1 };
-            self.push(key, longest_tokens(self.options, self.seats, self.shown_max), index > 0);
+            self.push(key, longest_tokens(self.options, self.seats, self.seats.len()), index > 0);
         }
     }
 
     /// One text of the first synthesizer that can for each answer left out. The round is the seat left out.
     fn controlled(&mut self) {
-        if self.shown_max < CONTROLLED_MIN {
+        if self.seats.len() < CONTROLLED_MIN {
             return;
         }
-        // Only the number of shown answers is known yet. The texts with the longest input count; the others are spare.
-        let mut by_cap: Vec<&Seat> = self.seats.iter().collect();
-        by_cap.sort_by_key(|seat| seat.max_tokens);
-        let counted: Vec<SeatNumber> =
-            by_cap.into_iter().take(self.shown_max).map(|seat| seat.number).collect();
         for (index, by) in self.chain.iter().enumerate() {
             for seat in self.seats {
                 let others = self.seats.iter().filter(|other| other.number != seat.number);
-                let read = longest_tokens(self.options, others, self.shown_max - 1);
+                let read = longest_tokens(self.options, others, self.seats.len());
                 let key = StepKey::control(by.number, seat.number);
-                self.push(key, read, index > 0 || !counted.contains(&seat.number));
+                self.push(key, read, index > 0);
             }
         }
     }
@@ -266,7 +262,7 @@ impl StepPlanner<'_> {
         let rounds = u16::try_from(late).unwrap_or(u16::MAX).min(DRAFTS_MAX);
         for round in 1..=rounds {
             let key = StepKey::draft(by.number, round);
-            self.push(key, longest_tokens(self.options, self.seats, self.shown_max), false);
+            self.push(key, longest_tokens(self.options, self.seats, self.seats.len()), false);
         }
     }
 

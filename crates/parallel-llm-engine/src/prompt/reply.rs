@@ -26,6 +26,9 @@ use body::Body;
 use labels::known;
 use parts::{Parts, answer, parts};
 
+/// What a judge of two answers writes in place of a ranking if neither is better.
+const TIE: &str = "tie";
+
 type Object = serde_json::Map<String, Value>;
 
 /// The parts of a synthesizer's reply.
@@ -71,7 +74,7 @@ pub fn plain_text(reply: &str, codes: &[String]) -> String {
 /// The parts of a judge's reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgeReply {
-    /// Known labels, each once, best first.
+    /// Known labels, each once, best first; none for a tie.
     pub ranking: Vec<String>,
     /// Known labels of candidates that it suspects of instructions.
     pub suspected_injection: Vec<String>,
@@ -85,13 +88,23 @@ struct RankingForm {
     suspected_injection: Value,
 }
 
-/// Reads a judge's reply; `None` if it names no candidate. `labels` are those of the candidates.
+/// Reads a judge's reply; `None` if it neither names a candidate nor says that there is a tie. `labels` are those of the
+/// candidates.
 pub fn judgement(reply: &str, labels: &[String]) -> Option<JudgeReply> {
     let form = last_object(reply, "ranking")?;
     let form = serde_json::from_value::<RankingForm>(form.into()).ok()?;
     let ranking = known(&form.ranking, labels);
     let suspected_injection = known(&form.suspected_injection, labels);
-    (!ranking.is_empty()).then_some(JudgeReply { ranking, suspected_injection })
+    (!ranking.is_empty() || is_tie(&form.ranking)).then_some(JudgeReply { ranking, suspected_injection })
+}
+
+/// Whether a ranking is the word `tie`, alone or in a list.
+fn is_tie(ranking: &Value) -> bool {
+    match ranking {
+        Value::String(word) => word.trim().eq_ignore_ascii_case(TIE),
+        Value::Array(words) => matches!(words.as_slice(), [word] if is_tie(word)),
+        _ => false,
+    }
 }
 
 /// The last JSON object of a reply with this key.
@@ -136,6 +149,19 @@ mod tests {
             assert_eq!(judgement(reply, &labels).expect(reply).ranking, ["B", "A"], "{reply}");
         }
         assert_eq!(judgement(r#"{"ranking": ["B"], "of": {"ranking": ["A"]}"#, &labels), None);
+    }
+
+    #[test]
+    fn a_tie_is_a_ranking_of_none() {
+        let labels = ["A", "B"].map(str::to_owned);
+        let ranking = |reply: &str| judgement(reply, &labels).map(|read| read.ranking);
+        for tie in [r#"{"ranking": "tie"}"#, r#"{"ranking": ["Tie"]}"#] {
+            assert_eq!(ranking(tie), Some(Vec::new()), "{tie}");
+        }
+        assert_eq!(ranking(r#"{"ranking": ["B", "tie"]}"#), Some(vec!["B".to_owned()]));
+        for nothing in [r#"{"ranking": []}"#, r#"{"ranking": "neither"}"#, r#"{"ranking": ["C"]}"#] {
+            assert_eq!(ranking(nothing), None, "{nothing}");
+        }
     }
 
     #[test]

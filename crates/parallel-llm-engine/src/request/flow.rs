@@ -230,15 +230,7 @@ impl FlowStage {
     pub fn seats(&self) -> usize {
         let entries: Vec<PanelEntry> =
             self.panel.iter().filter_map(|reference| parsed(reference).ok()).collect();
-        let seats: usize = entries.iter().map(|entry| entry.count).sum();
-        match self.choice().filter(|choice| choice.strategy.samples_one_model()) {
-            Some(choice) => {
-                let is_one_model = entries.windows(2).all(|pair| pair[0].model == pair[1].model);
-                let is_as_written = is_one_model && seats > 1 && choice.options.samples.is_none();
-                if is_as_written { seats } else { choice.options.samples().into() }
-            }
-            None => seats,
-        }
+        entries.iter().map(|entry| entry.count).sum()
     }
 }
 
@@ -301,8 +293,8 @@ mod tests {
         check(&["answer: a/x*3 / auto"], &[]);
         check(&["a: a/x*3 / best-of-n", "b: b/y*2 / best-of-n", "merge: a b"], &[]);
         check(&["merge: b a / vote", "b: a/x*3 / moa", "a: a/x*2 / synthesize@paranoid=on"], &[]);
-        check(&["a: a/x", "b: b/y", "c: a b", "d: a b / consistency", "end: c d / panel"], &[]);
-        check(&["a: a/x / self-moa@samples=16", "b: b/y*48", "end: a b"], &[]);
+        check(&["a: a/x", "b: b/y", "c: a b", "d: a b / best-of-n@by=consistency", "end: c d / panel"], &[]);
+        check(&["a: a/x*16", "b: b/y*48", "end: a b"], &[]);
     }
 
     #[test]
@@ -372,10 +364,11 @@ mod tests {
         let at = |how: &str, expected: &[&str]| {
             check(&["a: a/x*2", "b: b/y*2", &format!("end: a b / {how}")], expected);
         };
-        for how in ["synthesize", "vote@extractor=llm", "best-of-n", "tournament", "consistency", "panel"] {
+        for how in ["synthesize", "vote@extractor=llm", "best-of-n@by=pairs", "best-of-n@by=league", "panel"]
+        {
             at(how, &[]);
         }
-        for how in ["moa", "debate", "council", "self-moa"] {
+        for how in ["moa", "council"] {
             at(
                 how,
                 &[&format!(

@@ -4,6 +4,8 @@
 
 mod extractor;
 mod options;
+mod retired;
+mod successor;
 mod traits;
 
 use std::fmt;
@@ -20,7 +22,8 @@ use options::OptionName;
 pub(crate) use traits::Calls;
 
 pub use extractor::Extractor;
-pub use options::{AnalysisCall, By, Format, Gate, Mode, StrategyOption, StrategyOptions, Switch, Weights};
+pub use options::{AnalysisCall, By, Gate, StrategyOption, StrategyOptions, Switch, Weights};
+pub use retired::{RetiredOptions, RetiredStrategy, RetiredWord};
 pub use traits::Strategy;
 
 /// Chooses the strategy by the question.
@@ -85,8 +88,8 @@ impl ResolvedStrategy {
 impl StrategyChoice {
     /// Reads `strategy[@option=value,...]`.
     pub fn parse(text: &str) -> Result<Self, Failure> {
-        let (name, pairs) = text.split_once('@').map_or((text, None), |(name, pairs)| (name, Some(pairs)));
-        let strategy = Strategy::by_name(name)?;
+        let (name, pairs) = split(text);
+        let strategy = Strategy::by_name(name, pairs)?;
         let mut options = StrategyOptions::default();
         for pair in pairs.into_iter().flat_map(|pairs| pairs.split(',')) {
             let (word, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -134,11 +137,6 @@ impl StrategyChoice {
         }
     }
 
-    /// In how many orders a judge is shown the answers. With a single order, the position in the list may decide.
-    pub(crate) fn orders(self) -> u16 {
-        self.options.orders.unwrap_or(self.strategy.orders()).into()
-    }
-
     /// The rule that says when to stop waiting. `wait` is the rule of the settings.
     pub(crate) const fn wait(self, wait: Wait) -> Wait {
         if self.strategy.needs_one() { Wait::First } else { wait }
@@ -150,11 +148,17 @@ impl fmt::Display for StrategyChoice {
         out.write_str(self.strategy.name())?;
         let names = self.strategy.option_names().iter();
         let set = names.filter_map(|option| Some((option.name(), self.options.written(*option)?)));
+        let set = set.chain(self.options.retired.written());
         for ((name, value), sign) in set.zip(std::iter::once('@').chain(std::iter::repeat(','))) {
             write!(out, "{sign}{name}={value}")?;
         }
         Ok(())
     }
+}
+
+/// The name of a strategy and its options, as written.
+fn split(text: &str) -> (&str, Option<&str>) {
+    text.split_once('@').map_or((text, None), |(name, pairs)| (name, Some(pairs)))
 }
 
 /// The failure for a word that is not among the known ones.
@@ -178,22 +182,18 @@ mod tests {
         check("synthesize", Ok("synthesize"));
         check("synthesize@gate=unanimous", Ok("synthesize"));
         check("synthesize@first=2,gate=off", Ok("synthesize@gate=off,first=2"));
-        check("synthesize@paranoid=on,mode=free,gate=off", Ok("synthesize@gate=off,mode=free,paranoid=on"));
+        check("synthesize@paranoid=on,gate=off", Ok("synthesize@gate=off,paranoid=on"));
         check("synthesize@analysis=separate", Ok("synthesize@analysis=separate"));
-        check("cascade@paranoid=on,mode=free", Ok("cascade@mode=free,paranoid=on"));
-        check("moa@show_votes=on,top_k=3,layers=3", Ok("moa@layers=3,top_k=3,show_votes=on"));
+        check("cascade@paranoid=on,first=4", Ok("cascade@first=4,paranoid=on"));
         check("best-of-n@shown_tokens_max=4000", Ok("best-of-n@shown_tokens_max=4000"));
-        check("synthesize@show_votes=off", Ok("synthesize"));
-        check("synthesize@analysis=inline,mode=anchored,paranoid=off", Ok("synthesize"));
+        check("synthesize@analysis=inline,paranoid=off", Ok("synthesize"));
         check("vote", Ok("vote"));
         check("best-of-n@by=judge,orders=1", Ok("best-of-n@orders=1"));
         check("best-of-n@by=check,gate=unanimous", Ok("best-of-n@by=check"));
-        check("consistency@orders=2", Ok("consistency@orders=2"));
-        check("tournament@orders=1,format=league", Ok("tournament@format=league,orders=1"));
-        check("tournament@format=knockout", Ok("tournament"));
+        check("best-of-n@orders=1,by=league", Ok("best-of-n@by=league,orders=1"));
+        check("best-of-n@first=2,by=pairs", Ok("best-of-n@by=pairs,first=2"));
+        check("best-of-n@by=consistency", Ok("best-of-n@by=consistency"));
         check("moa@gate=off,layers=3", Ok("moa@layers=3,gate=off"));
-        check("self-moa@samples=16", Ok("self-moa@samples=16"));
-        check("debate@rounds=1", Ok("debate@rounds=1"));
         check("vote@weights=equal", Ok("vote"));
         check("vote@weights=log-odds,first=3", Ok("vote@first=3,weights=log-odds"));
         check("vote@min_share=60,extractor=auto", Ok("vote@min_share=60"));
@@ -208,6 +208,62 @@ mod tests {
                        have come; leave one of them out";
         check("vote@first=2,extractor=llm", Err(refused));
         check("vote@extractor=llm,first=2", Err(refused));
+    }
+
+    #[test]
+    fn whoever_names_a_retired_strategy_is_told_what_takes_its_place() {
+        for (text, now) in [
+            ("consistency", "best-of-n@by=consistency"),
+            ("consistency@orders=2,top_k=3", "best-of-n@by=consistency"),
+            ("tournament", "best-of-n@by=pairs"),
+            ("tournament@format=knockout,orders=1", "best-of-n@by=pairs,orders=1"),
+            ("tournament@gate=off,format=league", "best-of-n@by=league,gate=off"),
+        ] {
+            let name = text.split('@').next().unwrap();
+            check(text, Err(&format!("the strategy `{name}` is now `{now}`; write it like `{now}`")));
+            assert_eq!(StrategyChoice::parse(now).unwrap().to_string(), now);
+        }
+        check(
+            "self-moa@samples=3,paranoid=on",
+            Err(
+                "the strategy `self-moa` is now `synthesize@paranoid=on` over a panel of one model, such as `MODEL*3`; \
+                 write it like `synthesize@paranoid=on`",
+            ),
+        );
+        check(
+            "debate@rounds=2",
+            Err(
+                "the strategy `debate` is gone; `council` and `moa` come nearest to it; choose one of: council, moa",
+            ),
+        );
+    }
+
+    #[test]
+    fn a_retired_strategy_is_read_and_written_as_it_is_stored() {
+        for (name, options, text) in [
+            ("debate", r#"{"gate":"off","rounds":2}"#, "debate@gate=off,rounds=2"),
+            ("tournament", r#"{"orders":1,"format":"league"}"#, "tournament@orders=1,format=league"),
+            ("self-moa", r#"{"samples":3}"#, "self-moa@samples=3"),
+            ("consistency", "{}", "consistency"),
+        ] {
+            let strategy: Strategy = serde_json::from_value(name.into()).unwrap();
+            let choice = StrategyChoice { strategy, options: serde_json::from_str(options).unwrap() };
+            assert_eq!(
+                (serde_json::to_value(strategy).unwrap(), choice.to_string()),
+                (name.into(), text.to_owned())
+            );
+            let written = serde_json::to_value(choice.options).unwrap();
+            assert_eq!(written, serde_json::from_str::<serde_json::Value>(options).unwrap());
+            assert!(choice.check_offered().unwrap_err().message.contains(name));
+        }
+        let options =
+            serde_json::from_str(r#"{"first":2,"mode":"free","top_k":3,"show_votes":"on"}"#).unwrap();
+        let choice = StrategyChoice { strategy: Strategy::Synthesize, options };
+        assert_eq!(choice.to_string(), "synthesize@first=2,mode=free,top_k=3,show_votes=on");
+        let refused = choice.check_offered().unwrap_err();
+        assert_eq!(refused.message, "the strategy `synthesize` has no option `mode` any more");
+        assert_eq!(refused.next_step(), "write it like `synthesize@first=2`");
+        assert!(serde_json::from_value::<Strategy>("fuse".into()).is_err());
     }
 
     #[test]
@@ -246,10 +302,20 @@ mod tests {
             check(&format!("vote@{written}"), Err(&message));
         }
         check(
-            "synthesize@mode=bold",
-            Err("the option `mode` cannot be `bold`; choose one of: anchored, free"),
+            "synthesize@analysis=bold",
+            Err("the option `analysis` cannot be `bold`; choose one of: inline, separate"),
         );
-        check("best-of-n@by=me", Err("the option `by` cannot be `me`; choose one of: judge, check"));
+        check(
+            "best-of-n@by=me",
+            Err("the option `by` cannot be `me`; choose one of: judge, pairs, league, consistency, check"),
+        );
+        check(
+            "best-of-n@by=consistency,orders=2",
+            Err(
+                "`orders` cannot go with `by=consistency`: what an answer comes to does not depend on where it stands; \
+                 leave one of them out",
+            ),
+        );
         for (option, word) in [("first", "2"), ("orders", "2"), ("gate", "off"), ("shown_tokens_max", "900")]
         {
             let refusal = format!(
@@ -262,17 +328,8 @@ mod tests {
         check("vote@first=1", Err("the option `first` cannot be `1`; give a whole number from 2 to 63"));
         check("moa@layers=4", Err("the option `layers` cannot be `4`; give a whole number from 2 to 3"));
         check(
-            "self-moa@samples=1",
-            Err("the option `samples` cannot be `1`; give a whole number from 2 to 16"),
-        );
-        check("debate@rounds=0", Err("the option `rounds` cannot be `0`; give a whole number from 1 to 3"));
-        check(
             "council@shown_tokens_max=199",
             Err("the option `shown_tokens_max` cannot be `199`; give a whole number from 200 to 1000000"),
-        );
-        check(
-            "consistency@top_k=1",
-            Err("the option `top_k` cannot be `1`; give a whole number from 2 to 63"),
         );
         check(
             "vote@min_share=0",

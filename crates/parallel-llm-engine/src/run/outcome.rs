@@ -85,7 +85,7 @@ pub struct Verdict {
     pub step: StepNumber,
     /// The model of the judge.
     pub by: ModelRef,
-    /// The seats of the answers it ranked, best first. Answers it did not name are left out.
+    /// The seats of the answers it ranked, best first; none for a tie. Answers it did not name are left out.
     pub ranking: Vec<SeatNumber>,
 }
 
@@ -122,7 +122,7 @@ pub struct Checked {
 /// A round in which the seats answered again after reading the answers of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
-    /// The number: the layer of a layered strategy, the panel being 1, or the round of a debate, from 1.
+    /// The number: the layer of a layered strategy, the panel being 1. In stored runs also the round of a debate, from 1.
     pub round: u16,
     /// Seats that answered again; a seat that did not keeps its earlier answer.
     pub answered: Vec<SeatNumber>,
@@ -137,7 +137,7 @@ pub struct Round {
     pub equal: usize,
     /// The number of answers.
     pub of: usize,
-    /// Seats whose previous answers were not shown to anyone.
+    /// Seats whose previous answers were not shown to anyone. Only stored runs have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unshown: Vec<SeatNumber>,
 }
@@ -205,7 +205,8 @@ pub struct Outcome {
     /// The seats whose answers were considered. Late answers are not among them.
     #[serde(default)]
     pub considered: Vec<SeatNumber>,
-    /// Those whose answers the synthesizer or judge was not shown, because others were closer to all (option `top_k`).
+    /// Those whose answers the synthesizer or judge was not shown, because others were closer to all. Only stored runs have
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unshown: Vec<SeatNumber>,
     /// Which of these agree, if they can be compared.

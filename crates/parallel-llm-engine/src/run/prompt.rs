@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::plan::RunPlan;
 use crate::plan::caller_slot::CallerSlot;
-use crate::prompt::reply::{self, Analysis};
+use crate::prompt::reply;
 use crate::prompt::{self, Candidate, Exhibits, Task};
 use crate::request::Message;
 use crate::request::panel::Seat;
@@ -42,15 +42,11 @@ fn again(
     let shown = record.answers.iter().enumerate();
     let candidates: Vec<Candidate> =
         shown.map(|(index, one)| candidate(one, index, events)).collect::<Option<_>>()?;
-    let own = match &record.own {
-        Some(own) => Some(candidate(own, candidates.len(), events)?),
-        None => None,
-    };
     let analysis = match &record.analysis {
-        Some(reading) => analysis(task, reading, events)?,
+        Some(reading) => analysis(reading, events)?,
         None => String::new(),
     };
-    let exhibits = Exhibits { candidates: &candidates, own: own.as_ref(), analysis: &analysis };
+    let exhibits = Exhibits { candidates: &candidates, analysis: &analysis };
     let messages = task.messages_to(reader, question, exhibits, &record.code);
     (hash(&messages) == record.hash).then_some(messages)
 }
@@ -70,15 +66,13 @@ fn candidate(answer: &ShownAnswer, index: usize, events: &[Recorded]) -> Option<
         answer_hash: answer.text_hash.clone(),
         stops_early: answer.stops_early,
         peer_rank: answer.peer_rank,
-        votes: answer.votes,
     })
 }
 
 /// The analysis in a reply, as the writer of the text is shown it.
-fn analysis(task: Task, reading: &Reading, events: &[Recorded]) -> Option<String> {
+fn analysis(reading: &Reading, events: &[Recorded]) -> Option<String> {
     let shown = reading.labelled_seats();
-    let analysis = reply::comparison(text(events, &reading.reply_hash)?, &shown)?;
-    Some(Analysis { base: analysis.base.filter(|_| task == Task::Write), ..analysis }.rendered(&shown))
+    Some(reply::comparison(text(events, &reading.reply_hash)?, &shown)?.rendered(&shown))
 }
 
 /// The text with this hash among all answers of a run and all texts of its stages.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::prompt::{Candidate, Exhibits, PeerRank, Task, Votes};
+use crate::prompt::{Candidate, Exhibits, PeerRank, Task};
 use crate::request::Message;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::Reading;
@@ -26,7 +26,7 @@ pub struct PromptRecord {
     pub code: String,
     /// The answers of others, in the order of their labels `A`, `B`, ….
     pub answers: Vec<ShownAnswer>,
-    /// The model's own earlier answer, if it was to revise that.
+    /// The model's own earlier answer, which it was to revise. Only stored runs have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<ShownAnswer>,
     /// The reply whose analysis of the answers it shows.
@@ -52,9 +52,18 @@ pub struct ShownAnswer {
     /// The rank that was shown with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_rank: Option<PeerRank>,
-    /// The votes that were shown with it.
+    /// The votes that were shown with it. Only stored runs have them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub votes: Option<Votes>,
+}
+
+/// How many of the other answers agreed with one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Votes {
+    /// The number of those that agreed.
+    pub same: usize,
+    /// The number of others.
+    pub of: usize,
 }
 
 impl PromptRecord {
@@ -62,7 +71,7 @@ impl PromptRecord {
     pub(crate) fn new(
         task: Task,
         code: &str,
-        Exhibits { candidates, own, .. }: Exhibits<'_>,
+        Exhibits { candidates, .. }: Exhibits<'_>,
         analysis: Option<&Reading>,
         messages: &[Message],
     ) -> Self {
@@ -70,7 +79,7 @@ impl PromptRecord {
             task: task.name().to_owned(),
             code: code.to_owned(),
             answers: candidates.iter().map(ShownAnswer::of).collect(),
-            own: own.map(ShownAnswer::of),
+            own: None,
             analysis: analysis.cloned(),
             hash: hash(messages),
         }
@@ -85,7 +94,7 @@ impl ShownAnswer {
             bytes: candidate.shown_bytes,
             stops_early: candidate.stops_early,
             peer_rank: candidate.peer_rank,
-            votes: candidate.votes,
+            votes: None,
         }
     }
 }

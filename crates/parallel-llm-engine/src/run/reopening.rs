@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::plan::caller_slot::CallerSlot;
+use crate::plan::flow::Stage;
 use crate::plan::step::{self, Step};
 use crate::plan::worst_case::WorstCase;
 use crate::plan::{DayLimit, RunPlan, Terms, seats};
@@ -15,7 +16,7 @@ use crate::request::strategy::{ResolvedStrategy, Strategy, StrategyChoice, Strat
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
-use crate::value::next::Advice;
+use crate::value::next::{Advice, Next, Operation};
 use crate::value::usage::tokens_in;
 use crate::value::warning::Warning;
 
@@ -190,6 +191,20 @@ impl Reopening {
                 (seat.price, seat.price_source) = today;
             }
         }
+    }
+
+    /// Fails if this part would go on with a strategy or option that only stored runs have.
+    pub fn check_offered(&self, plan: &RunPlan) -> Result<(), Failure> {
+        let flow = plan.flow.iter().filter(|_| self.synthesizers.is_empty());
+        let stages = flow.flat_map(|flow| &flow.stages).map(Stage::strategy_choice);
+        stages.chain([self.strategy_choice()]).try_for_each(StrategyChoice::check_offered).map_err(
+            |failure| {
+                let message = format!("the run cannot go on as it was asked: {}", failure.message);
+                let next =
+                    [Next::Use(Operation::Synthesize)].into_iter().chain(failure.next).collect::<Vec<_>>();
+                Failure::new(failure.code, message).with_run(plan.run_id).with_next(next)
+            },
+        )
     }
 
     /// The strategy of this part and its options.

@@ -1,19 +1,26 @@
-//! The strategy `best-of-n`: a judge reads all answers in two orders and selects the best one.
+//! The strategy `best-of-n`: one answer is selected and stands word for word.
 //!
-//! A judge that prefers another answer in the other order has not decided: the result is a tie, and of the two answers the
-//! one closer to all others is selected. With `by=check` the check command decides and no judge is asked.
+//! The option `by` says who selects. A judge ranks all answers, or says which one the others support most (universal
+//! self-consistency), or compares two at a time. A check command needs no judge.
+
+mod tournament;
 
 use std::sync::Arc;
 
 use crate::call::run_context::RunContext;
 use crate::prompt::Task;
+use crate::request::strategy::By;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::{check, selection};
+use tournament::Pairing;
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
-    if context.plan.strategy_options.is_checked() {
-        return check::select(context, answers.usable).await;
+    match context.plan.strategy_options.by() {
+        By::Judge => selection::select(context, Task::Judge, answers).await,
+        By::Pairs => tournament::select(context, Pairing::Knockout, answers).await,
+        By::League => tournament::select(context, Pairing::League, answers).await,
+        By::Consistency => selection::select(context, Task::Consistency, answers).await,
+        By::Check => check::select(context, answers.usable).await,
     }
-    selection::select(context, Task::Judge, answers).await
 }

@@ -6,17 +6,12 @@
 use std::sync::Arc;
 
 use crate::call::run_context::RunContext;
-use crate::plan::step::StepRole;
-use crate::prompt::Task;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::fusion;
 use crate::strategy::parts::gate::gated;
-use crate::strategy::parts::rounds::{self, RoundKind};
+use crate::strategy::parts::rounds;
 use crate::strategy::parts::verbatim::lone;
-
-const PROPOSING: RoundKind =
-    RoundKind { role: StepRole::Proposer, task: Task::Propose, word: "layer", after: 1 };
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {
@@ -25,7 +20,7 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
     let began_ms = context.deadline.elapsed_ms();
     // The panel itself is layer 1.
     let layers = 2..=u16::from(context.plan.strategy_options.layers());
-    let after_rounds = match rounds::ask(context, answers, PROPOSING, layers).await {
+    let after_rounds = match rounds::ask(context, answers, layers).await {
         Ok(after_rounds) => after_rounds,
         Err(failure) => return Outcome::none(failure),
     };

@@ -8,17 +8,13 @@
 pub(crate) mod annotate;
 mod best_of_n;
 mod cascade;
-mod consistency;
 mod council;
-mod debate;
 mod flow;
 mod moa;
 mod panel;
 mod parts;
 mod race;
-mod self_moa;
 mod synthesize;
-mod tournament;
 mod vote;
 
 use std::sync::Arc;
@@ -33,8 +29,8 @@ pub(crate) use parts::early::gather;
 pub(crate) use parts::verbatim::fallback;
 
 /// The table of strategies: name in flags, settings and JSON, file, traits, and prompts by folder. Other modules expand it
-/// for their part: `request` takes the names and options, `prompt` the templates. A prompt marked `answers` or `revises` asks
-/// for an answer to the question itself; with `revises`, the model is shown its own earlier answer apart.
+/// for their part: `request` takes the names and options, `prompt` the templates. A prompt marked `answers` asks for an answer
+/// to the question itself.
 macro_rules! strategies {
     ($define:ident) => {
         $define! {
@@ -42,20 +38,16 @@ macro_rules! strategies {
             Synthesize = "synthesize" in synthesize,
                 Traits {
                     fuses: true,
-                    option_names: &[Gate, First, Early, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+                    option_names: &[Gate, First, Early, Analysis, Paranoid, ShownTokensMax],
                     ..Traits::choosing("One good text from several answers")
                 },
                 prompts {
                     /// Make one text of the answers, starting from the best.
                     Synthesize = "synthesize",
-                    /// Make one text of the answers, starting from none.
-                    Free = "synthesize/free",
                     /// Compare the answers for another call.
                     Analyse = "synthesize/analyse",
-                    /// Make one text of the answers with an analysis, starting from the best.
+                    /// Make one text of the answers with an analysis.
                     Write = "synthesize/write",
-                    /// Make one text of the answers with an analysis, starting from none.
-                    WriteFree = "synthesize/write_free",
                 }
             /// The answer most others agree with is selected.
             Vote = "vote" in vote,
@@ -64,7 +56,7 @@ macro_rules! strategies {
                     /// Extract the value of each answer.
                     Extract = "vote",
                 }
-            /// The answer a judge finds best is selected.
+            /// The answer that a judge or a check finds best is selected.
             BestOfN = "best-of-n" in best_of_n,
                 Traits {
                     calls: Calls::Verdict,
@@ -74,46 +66,10 @@ macro_rules! strategies {
                 prompts {
                     /// Rank the answers.
                     Judge = "best-of-n",
-                }
-            /// Some seats are asked first. If they disagree, the others are asked, and a synthesizer fuses all answers.
-            Cascade = "cascade" in cascade,
-                Traits {
-                    fuses: true,
-                    first: Some(FIRST_OF_CASCADE),
-                    option_names: &[First, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
-                    ..Traits::choosing("Cheap models first, the others only on disagreement")
-                },
-                prompts {}
-            /// The first answer is selected.
-            Race = "race" in race,
-                Traits { needs_one: true, option_names: &[HedgeAfterMs], ..Traits::choosing("An answer as fast as possible") },
-                prompts {}
-            /// All answers are listed.
-            Panel = "panel" in panel,
-                Traits::choosing("All answers, side by side"),
-                prompts {}
-            /// The answer that a judge finds best supported by the others is selected.
-            Consistency = "consistency" in consistency,
-                Traits {
-                    orders: 1,
-                    calls: Calls::Verdict,
-                    option_names: &[Orders, Gate, First, TopK, ShownTokensMax],
-                    ..Traits::choosing("The answer that a judge finds the others support")
-                },
-                prompts {
-                    /// Say which answer the others support most.
-                    Consistency = "consistency",
-                }
-            /// A judge compares the answers in pairs, and the winner is selected.
-            Tournament = "tournament" in tournament,
-                Traits {
-                    calls: Calls::Matches,
-                    option_names: &[Format, Orders, Gate, First, ShownTokensMax],
-                    ..Traits::choosing("The best answer unchanged, found by comparing pairs")
-                },
-                prompts {
                     /// Say which of two answers is better.
-                    Match = "tournament",
+                    Match = "best-of-n/pairs",
+                    /// Say which answer the others support most.
+                    Consistency = "best-of-n/consistency",
                 }
             /// The seats rank each other's answers, and a chair that knows the ranking writes the text.
             Council = "council" in council,
@@ -134,33 +90,30 @@ macro_rules! strategies {
                 Traits {
                     fuses: true,
                     calls: Calls::Layers,
-                    option_names: &[Layers, Gate, First, Mode, Analysis, TopK, ShowVotes],
+                    option_names: &[Layers, Gate, First, Analysis],
                     ..Traits::choosing("Answers rewritten after reading the others")
                 },
                 prompts {
                     /// Answer again after reading the answers.
                     Propose = "moa" answers,
                 }
-            /// One model is asked several times, and a synthesizer makes one text of its answers.
-            SelfMoa = "self-moa" in self_moa,
+            /// Some seats are asked first. If they disagree, the others are asked, and a synthesizer fuses all answers.
+            Cascade = "cascade" in cascade,
                 Traits {
                     fuses: true,
-                    samples_one_model: true,
-                    option_names: &[Samples, Gate, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
-                    ..Traits::choosing("Several tries of one strong model")
+                    first: Some(FIRST_OF_CASCADE),
+                    option_names: &[First, Analysis, Paranoid, ShownTokensMax],
+                    ..Traits::choosing("Cheap models first, the others only on disagreement")
                 },
                 prompts {}
-            /// Every seat compares its answer with the others and keeps or changes it; then the answers are voted on.
-            Debate = "debate" in debate,
-                Traits {
-                    calls: Calls::Revisions,
-                    option_names: &[Rounds, Gate, First],
-                    ..Traits::choosing("Experimental: seats that read each other, then a vote")
-                },
-                prompts {
-                    /// Keep or change one's own answer.
-                    Revise = "debate" revises,
-                }
+            /// The first answer is selected.
+            Race = "race" in race,
+                Traits { needs_one: true, option_names: &[HedgeAfterMs], ..Traits::choosing("An answer as fast as possible") },
+                prompts {}
+            /// All answers are listed.
+            Panel = "panel" in panel,
+                Traits::choosing("All answers, side by side"),
+                prompts {}
         }
     };
 }
@@ -184,6 +137,8 @@ macro_rules! define {
         async fn by_strategy(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
             match context.plan.strategy {
                 $( Strategy::$strategy => $file::decide(context, answers).await, )*
+                // No run is opened with one, so this is a run whose text was made by an older program.
+                Strategy::Retired(_) => fallback(context, answers.usable),
             }
         }
     };

@@ -1,7 +1,7 @@
 //! The strategy `synthesize`: a synthesizer takes the best answer as its base and makes justified changes.
 //!
-//! With `mode=free` it writes from all answers equally. The synthesizers are asked in the order of their chain until one
-//! gives a text. Each failure is a warning; if all fail, the best answer is returned word for word.
+//! The synthesizers are asked in the order of their chain until one gives a text. Each failure is a warning; if all fail, the
+//! best answer is returned word for word.
 
 use std::sync::Arc;
 

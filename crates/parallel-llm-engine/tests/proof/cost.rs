@@ -99,9 +99,7 @@ async fn the_cost_of_a_run_is_what_its_calls_used() {
                 replies.push((name, reply));
             }
             let mut scenario = scenario(replies).asks("How do tides work?", strategy.name());
-            // Seats with the same model cannot be told apart here, so nobody can say whose call was cancelled.
-            let has_one_model = *strategy == Strategy::SelfMoa;
-            if rng.chance(0.4) && !has_one_model {
+            if rng.chance(0.4) {
                 scenario = scenario.cancel_at(rng.below(350) as u64);
             }
             let result = scenario.run().await;
@@ -115,7 +113,6 @@ async fn the_cost_of_a_run_is_what_its_calls_used() {
             "{}: {paid} paid, {given_up} with a call given up, {failed} with one failed",
             strategy.name()
         );
-        let is_given_up = given_up > 2 || *strategy == Strategy::SelfMoa;
-        assert!(paid > 20 && is_given_up && failed > 20, "{}: too little is met", strategy.name());
+        assert!(paid > 20 && given_up > 2 && failed > 20, "{}: too little is met", strategy.name());
     }
 }

@@ -101,21 +101,19 @@ async fn strategies_cost_the_published_multiples() {
     let mut lines = Vec::new();
     for (strategy, reading, published) in [
         ("vote", 0, [3.0, 5.0]),
-        ("consistency", RANKING, [3.85, 6.2]),
+        ("best-of-n@by=consistency", RANKING, [3.85, 6.2]),
         ("best-of-n@orders=1", RANKING, [3.85, 6.2]),
-        ("tournament@format=league", PAIR, [6.5, 16.8]),
+        ("best-of-n@by=league", PAIR, [6.5, 16.8]),
         ("synthesize", 0, [4.7, 7.0]),
-        ("debate", ANSWER, [7.7, 14.6]),
     ] {
         lines.push(check(strategy, reading, Some(published)).await);
     }
     insta::assert_snapshot!(lines.join("\n"), @"
     vote: 3 calls, 1 rounds, 3.00; 5 calls, 1 rounds, 5.00;
-    consistency: 4 calls, 2 rounds, 3.85; 6 calls, 2 rounds, 6.20;
+    best-of-n@by=consistency: 4 calls, 2 rounds, 3.85; 6 calls, 2 rounds, 6.20;
     best-of-n@orders=1: 4 calls, 2 rounds, 3.85; 6 calls, 2 rounds, 6.20;
-    tournament@format=league: 9 calls, 2 rounds, 6.53; 25 calls, 2 rounds, 16.76;
+    best-of-n@by=league: 9 calls, 2 rounds, 6.53; 25 calls, 2 rounds, 16.76;
     synthesize: 4 calls, 2 rounds, 4.67; 6 calls, 2 rounds, 7.02;
-    debate: 6 calls, 2 rounds, 7.71; 10 calls, 2 rounds, 14.61;
     ");
 }
 
@@ -133,20 +131,23 @@ async fn layers_cost_the_published_multiples() {
 }
 
 /// - `best-of-n` shows the answers in both orders by default; 3.85 and 6.2 are for one order.
-/// - `tournament` is a knockout by default; 6.5 and 16.8 are for all pairs.
+/// - `by=pairs` is a knockout; 6.5 and 16.8 are for all pairs.
 /// - In a `council` no member reads its own answer; if it did, the multiples would be 8.2 and 14.7.
 /// - `paranoid` has no published multiple.
 #[tokio::test(start_paused = true)]
 async fn a_different_design_costs_a_different_multiple() {
     let mut lines = Vec::new();
-    for (strategy, reading) in
-        [("best-of-n", RANKING), ("tournament", PAIR), ("council", REVIEW), ("synthesize@paranoid=on", 0)]
-    {
+    for (strategy, reading) in [
+        ("best-of-n", RANKING),
+        ("best-of-n@by=pairs", PAIR),
+        ("council", REVIEW),
+        ("synthesize@paranoid=on", 0),
+    ] {
         lines.push(check(strategy, reading, None).await);
     }
     insta::assert_snapshot!(lines.join("\n"), @"
     best-of-n: 5 calls, 2 rounds, 4.70; 7 calls, 2 rounds, 7.40;
-    tournament: 7 calls, 3 rounds, 5.35; 13 calls, 4 rounds, 9.71;
+    best-of-n@by=pairs: 7 calls, 3 rounds, 5.35; 13 calls, 4 rounds, 9.71;
     council: 7 calls, 3 rounds, 7.67; 11 calls, 3 rounds, 13.78;
     synthesize@paranoid=on: 7 calls, 2 rounds, 9.14; 11 calls, 2 rounds, 16.24;
     ");

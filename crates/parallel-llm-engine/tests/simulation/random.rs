@@ -19,7 +19,7 @@ const CHAIN: [&str; 3] = ["fuser-1", "fuser-2", "fuser-3"];
 const MORE: [&str; 2] = ["ivy", "joe"];
 const OTHERS: [&str; 2] = ["fuser-4", "fuser-5"];
 /// The variants of strategies to draw from.
-const STRATEGIES: [&str; 22] = [
+const STRATEGIES: [&str; 21] = [
     "synthesize",
     "synthesize",
     "synthesize@gate=off",
@@ -33,24 +33,17 @@ const STRATEGIES: [&str; 22] = [
     "best-of-n",
     "best-of-n@orders=1,first=2",
     "best-of-n@gate=off",
-    "consistency@gate=off",
-    "tournament@gate=off",
+    "best-of-n@by=consistency,gate=off",
+    "best-of-n@by=pairs,gate=off",
+    "best-of-n@by=league,gate=off",
     "council@gate=off",
     "moa@gate=off",
-    "self-moa@samples=3,gate=off",
-    "debate@gate=off",
     "cascade@first=2",
     "race@hedge_after_ms=20",
     "panel",
 ];
 /// The strategies of stages that ask models, besides those of stages that read texts.
-const ASKING: [&str; 5] = [
-    "council@gate=off",
-    "moa@gate=off",
-    "self-moa@samples=3,gate=off",
-    "debate@gate=off",
-    "synthesize@paranoid=on",
-];
+const ASKING: [&str; 3] = ["council@gate=off", "moa@gate=off", "synthesize@paranoid=on"];
 /// The strategies of stages that read texts.
 const READING: [&str; 8] = [
     "synthesize",
@@ -59,8 +52,8 @@ const READING: [&str; 8] = [
     "vote",
     "vote@extractor=llm",
     "best-of-n@gate=off",
-    "consistency@gate=off",
-    "tournament@gate=off",
+    "best-of-n@by=consistency,gate=off",
+    "best-of-n@by=pairs,gate=off",
 ];
 /// Enough for two calls but not for three.
 const SMALL_BUDGET: PicoUsd = PicoUsd(25_000_000_000);

@@ -29,6 +29,7 @@ fn a_wrong_field_is_named_with_what_to_do() {
         Panel::builder().budget_usd(-1.0),
         Panel::builder().budget_usd(f64::INFINITY),
         Panel::builder().strategy("vot"),
+        Panel::builder().strategy("tournament@format=league"),
         Panel::builder().wait("some"),
         Panel::builder().run_timeout(Duration::ZERO),
         Panel::builder().setting("reasoning_efort", "high"),
@@ -47,7 +48,7 @@ fn a_wrong_field_is_named_with_what_to_do() {
         Panel::builder().setting("log_level", "debug"),
         Panel::builder().setting("data_dir", "/tmp"),
     ];
-    insta::assert_snapshot!(wrong.map(described).join("\n"), @r"
+    insta::assert_snapshot!(wrong.map(described).join("\n"), @"
     panel: `panel` is a list of models, each `[provider:]model[*N][@key=value,...]`, not an empty one (correct the value, or leave it out to use the default)
     panel: cannot read the model `a/b@`: an option is written `key=value` (write it as `vendor/model`, for example `~openai/gpt-sol-latest`)
     panel: `a/b c/d` is not one model (write it as `vendor/model`, for example `~openai/gpt-sol-latest`)
@@ -55,7 +56,8 @@ fn a_wrong_field_is_named_with_what_to_do() {
     max_tokens: `max_tokens` is a whole number from 1 to 1000000, not `0` (correct the value, or leave it out to use the default)
     budget_usd: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not `-1` (correct the value, or leave it out to use the default)
     budget_usd: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not `inf` (correct the value, or leave it out to use the default)
-    strategy: `strategy` is `synthesize` or `vote` or `best-of-n` or `cascade` or `race` or `panel` or `consistency` or `tournament` or `council` or `moa` or `self-moa` or `debate` or `auto`, each with its options behind `@`, not `vot` (did you mean `vote`?)
+    strategy: `strategy` is `synthesize` or `vote` or `best-of-n` or `council` or `moa` or `cascade` or `race` or `panel` or `auto`, each with its options behind `@`, not `vot` (did you mean `vote`?)
+    strategy: the strategy `tournament` is now `best-of-n@by=league` (write it like `best-of-n@by=league`)
     wait: `wait` is `all`, `quorum:K`, `until:DURATION` or `stragglers`, not `some` (correct the value, or leave it out to use the default)
     run_timeout: `run_timeout_ms` is a whole number from 1 to 86400000, not `0` (correct the value, or leave it out to use the default)
     reasoning_efort: there is no setting `reasoning_efort` (did you mean `reasoning_effort`?)

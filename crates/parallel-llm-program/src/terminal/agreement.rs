@@ -151,11 +151,15 @@ fn made(report: &Report) -> Vec<String> {
         lines.push(format!("started from {base}{}", changed.unwrap_or_default()));
     }
     if let Some(judging) = &report.judging {
-        let order = |ranking: &[u8]| ranking.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let ranked = |ranking: &[u8]| match ranking {
+            [] => "finds a tie".to_owned(),
+            _ => format!(
+                "ranks seats {}",
+                ranking.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+            ),
+        };
         let verdicts = judging.verdicts.iter();
-        lines.extend(
-            verdicts.map(|verdict| format!("{} ranks seats {}", verdict.by, order(&verdict.ranking))),
-        );
+        lines.extend(verdicts.map(|verdict| format!("{} {}", verdict.by, ranked(&verdict.ranking))));
         lines.push(format!("verdicts that changed with the order: {}", judging.flips));
     }
     if !report.suspected_injection.is_empty() {

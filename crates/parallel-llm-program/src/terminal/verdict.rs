@@ -1,6 +1,6 @@
 //! The first line below an answer: how many models agree, who objects to what, and whose answer it is.
 
-use parallel_llm_engine::request::strategy::Strategy;
+use parallel_llm_engine::request::strategy::{By, Strategy};
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::text::safe::{self, excerpt};
 use parallel_llm_engine::{Code, Outcome, OutcomeKind};
@@ -79,7 +79,7 @@ fn origin(run: &Run, report: &Report, outcome: &Outcome) -> String {
             let groups = report.agreement.as_ref();
             let own = groups.zip(outcome.base_seat).map(|(groups, seat)| groups.group_of(seat.0));
             let own = own.unwrap_or_default();
-            let is_vote = matches!(run.plan.strategy, Strategy::Vote | Strategy::Debate) && own.len() > 1;
+            let is_vote = run.plan.strategy == Strategy::Vote && own.len() > 1;
             let how = if is_vote { ", chosen by vote" } else { "" };
             let others = groups.map(|groups| others(report, groups, own));
             let others = others.filter(|others| !others.is_empty()).map(|others| format!("; {others}"));
@@ -98,7 +98,9 @@ fn origin(run: &Run, report: &Report, outcome: &Outcome) -> String {
 
 /// The judge that chose the answer without changing its mind; `None` if there is more to say.
 fn only_judge(run: &Run, outcome: &Outcome) -> Option<String> {
-    let judges = matches!(run.plan.strategy, Strategy::BestOfN | Strategy::Consistency);
+    // Of pairs the reason says more: how many were won, and how many were ties.
+    let is_of_pairs = matches!(run.plan.strategy_options.by, Some(By::Pairs | By::League));
+    let judges = run.plan.strategy == Strategy::BestOfN && !is_of_pairs;
     let judging = outcome.judging.as_ref().filter(|judging| judges && judging.flips == 0)?;
     (outcome.kind == OutcomeKind::Selected)
         .then(|| judging.verdicts.first().map(|verdict| verdict.by.to_string()))?

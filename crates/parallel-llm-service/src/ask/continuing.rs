@@ -95,6 +95,7 @@ impl Asking {
             KnownRun::Past(past) => (past.run, false),
         };
         let mut reopening = self.part(&run, &continuation).await?;
+        reopening.check_offered(&run.plan)?;
         self.planner.check_checker(reopening.strategy_choice())?;
         if is_open {
             return Err(still_running(&run));

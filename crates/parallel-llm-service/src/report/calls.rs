@@ -49,7 +49,8 @@ pub struct JudgingReport {
 pub struct VerdictReport {
     /// The model.
     pub by: String,
-    /// The seats whose answers it ranked, the best first. A seat that it did not name is absent.
+    /// The seats whose answers it ranked, the best first; none for a tie. A seat that it did not name is
+    /// absent.
     pub ranking: Vec<u8>,
 }
 

@@ -80,8 +80,7 @@ pub struct Report {
     /// How far the considered answers agree; left out for fewer than two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<AgreementReport>,
-    /// The rounds in which seats were asked again (strategies `moa` and `debate`), in order; left out if there are
-    /// none.
+    /// The rounds in which seats were asked again (strategy `moa`), in order; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<RoundReport>,
     /// The confidence that this agreement gives the answer; left out with `agreement`.

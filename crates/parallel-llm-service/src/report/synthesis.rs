@@ -17,8 +17,7 @@ pub struct Synthesis {
     pub by: Option<String>,
     /// The seats whose answers were considered.
     pub considered: Vec<u8>,
-    /// Considered seats whose answers the synthesizer or judge was not shown because of `top_k`; left out if there are
-    /// none.
+    /// Considered seats whose answers the synthesizer or judge was not shown. Only runs of older versions have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unshown: Vec<u8>,
     /// The number of the call that wrote the text or its base, if that is a later answer of a seat and not the one in
@@ -142,7 +141,7 @@ impl SuspicionReport {
 /// A round in which each seat was asked again and saw the answers of the others.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RoundReport {
-    /// The number: for `moa` the layer, where the panel is the first; for `debate` the round, from 1.
+    /// The number of the layer, where the panel is the first.
     pub round: u16,
     /// Seats that answered again; a seat that did not keeps its earlier answer.
     pub answered: Vec<u8>,
@@ -157,7 +156,7 @@ pub struct RoundReport {
     pub equal: usize,
     /// The number of answers compared.
     pub of: usize,
-    /// Seats whose earlier answer nobody was shown because of `top_k`; left out if there are none.
+    /// Seats whose earlier answer nobody was shown. Only runs of older versions have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unshown: Vec<u8>,
 }

@@ -137,6 +137,9 @@ impl Kind {
             Self::Command => return command::of_text(name, text).map(Value::Command),
             Self::Word => read_word(text).map(Value::Word),
             Self::Wait => wait::read(text).map(|rule| Value::Wait(rule, text.to_owned())),
+            Self::Strategy if let Some(retired) = Strategy::retired(text) => {
+                return Err(invalid(retired.message).with_next(retired.next));
+            }
             Self::Strategy => ResolvedStrategy::check(text).ok().map(|()| Value::Word(text.to_owned())),
             Self::Choice(_) => {
                 self.words().into_iter().find(|word| *word == text).map(|word| Value::Word(word.to_owned()))

@@ -2,7 +2,7 @@
 
 use crate::plan::flow::{self, PlannedFlow, Stage, StageNumber};
 use crate::plan::seats::{self, References, Sampling};
-use crate::plan::{Defaults, Terms, input_bytes, samples, step};
+use crate::plan::{Defaults, Terms, input_bytes, step};
 use crate::request::flow::{Flow, FlowError, FlowPlace, FlowStage, StageKey};
 use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
 use crate::request::strategy::{ResolvedStrategy, StrategyChoice};
@@ -129,9 +129,6 @@ impl Resolving<'_> {
             let references = References { names: &stage.panel, typed: false, origin: &origin };
             panel = seats::resolve_panel(references, &request.messages, terms, &sampling, warnings)?;
             choice.check_seats(&panel)?;
-        }
-        if choice.strategy.samples_one_model() {
-            panel = samples::sampled_panel(panel, choice.options, warnings);
         }
         let by_hand = request.synthesizer.as_ref().filter(|_| is_last);
         let chain = stage.synthesizer.as_ref().unwrap_or(&terms.defaults.synthesizers);

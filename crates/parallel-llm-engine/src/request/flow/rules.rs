@@ -334,8 +334,7 @@ fn steers(choice: StrategyChoice) -> Option<&'static str> {
 
 /// Whether the strategy asks the models of its panel, so that it cannot do without one.
 fn asks_again(strategy: Strategy) -> bool {
-    let asks = matches!(strategy.calls(), Calls::Reviews | Calls::Layers | Calls::Revisions);
-    asks || strategy.samples_one_model()
+    matches!(strategy.calls(), Calls::Reviews | Calls::Layers)
 }
 
 fn invalid(message: impl AsRef<str>) -> Failure {

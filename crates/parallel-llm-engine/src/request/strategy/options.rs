@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::extractor::Extractor;
+use super::retired::RetiredOptions;
 use super::{Strategy, unknown};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -40,27 +41,12 @@ words! {
         /// Never.
         Off = "off",
     }
-    /// Which answers are compared in a tournament.
-    Format {
-        /// The loser of a match is out: one match fewer than answers, in rounds.
-        Knockout = "knockout",
-        /// Each answer is compared with each other one, all matches at once.
-        League = "league",
-    }
-
     /// The weight of an answer in a vote.
     Weights {
         /// All answers weigh the same.
         Equal = "equal",
         /// The log odds of the accuracy the user gives for the seat.
         LogOdds = "log-odds",
-    }
-    /// What a synthesizer starts from.
-    Mode {
-        /// From the best answer, which it changes only for a reason it can name.
-        Anchored = "anchored",
-        /// From all answers equally.
-        Free = "free",
     }
     /// In which call a synthesizer compares the answers before it writes.
     AnalysisCall {
@@ -71,8 +57,14 @@ words! {
     }
     /// Who says which answer is best.
     By {
-        /// A judge, who reads all of them.
+        /// A judge, who ranks all of them.
         Judge = "judge",
+        /// A judge, who compares two at a time; the loser is out.
+        Pairs = "pairs",
+        /// A judge, who compares each with each other one.
+        League = "league",
+        /// A judge, who says which one the others support most.
+        Consistency = "consistency",
         /// The user's own check command, which is given each of them.
         Check = "check",
     }
@@ -109,7 +101,7 @@ macro_rules! options {
         pub(super) enum OptionName { $( #[doc = $about] $option, )* }
 
         impl OptionName {
-            const ALL: &[Self] = &[$( Self::$option, )*];
+            pub(super) const ALL: &[Self] = &[$( Self::$option, )*];
 
             pub(super) const fn name(self) -> &'static str {
                 match self { $( Self::$option => $name, )* }
@@ -128,40 +120,28 @@ options! {
     Gate = "gate",
     /// How many seats are asked first; the others only if these differ.
     First = "first",
-    /// Who says which answer is best.
+    /// Who picks: a judge of all, of pairs or of what most say, or your check.
     By = "by",
     /// In how many orders a judge sees the answers.
     Orders = "orders",
     /// How long one seat may take before the next is asked too.
     HedgeAfterMs = "hedge_after_ms",
-    /// Which answers meet in the tournament.
-    Format = "format",
     /// Layers of answers, the panel included.
     Layers = "layers",
-    /// How often the model is asked.
-    Samples = "samples",
-    /// How often a seat may change its answer.
-    Rounds = "rounds",
     /// Count answers alike, or by the `@accuracy` of their seats.
     Weights = "weights",
     /// What is compared: wording, a value in JSON, a model's reading.
     Extractor = "extractor",
     /// The smallest share of all answers, in percent, that wins.
     MinShare = "min_share",
-    /// Start from the best answer, or from all alike.
-    Mode = "mode",
     /// Compare the answers in the same call, or in one before it.
     Analysis = "analysis",
     /// Also make the text without each answer in turn.
     Paranoid = "paranoid",
     /// Begin to write with this many answers.
     Early = "early",
-    /// Show readers only this many answers.
-    TopK = "top_k",
     /// Cut each answer for readers at this many tokens.
     ShownTokensMax = "shown_tokens_max",
-    /// Tell the synthesizer how many others agree with each answer.
-    ShowVotes = "show_votes",
 }
 
 impl OptionName {
@@ -174,12 +154,10 @@ impl OptionName {
         match self {
             Self::Gate => Gate::WORDS,
             Self::By => By::WORDS,
-            Self::Format => Format::WORDS,
             Self::Weights => Weights::WORDS,
             Self::Extractor => &Extractor::FORMS,
-            Self::Mode => Mode::WORDS,
             Self::Analysis => AnalysisCall::WORDS,
-            Self::Paranoid | Self::ShowVotes => Switch::WORDS,
+            Self::Paranoid => Switch::WORDS,
             _ => &[],
         }
     }
@@ -188,15 +166,12 @@ impl OptionName {
     const fn range(self) -> RangeInclusive<u32> {
         match self {
             // One answer has nothing to agree with, is not fused, and one seat of the 64 must remain for later.
-            Self::First | Self::Early | Self::TopK => 2..=63,
+            Self::First | Self::Early => 2..=63,
             Self::Orders => 1..=2,
             // Ten minutes: by then most calls have ended.
             Self::HedgeAfterMs => 1..=600_000,
             // Each layer costs more than the panel. Three layers have been published.
             Self::Layers => 2..=3,
-            // A single sample cannot be fused, and the synthesizer reads all of them at once.
-            Self::Samples => 2..=16,
-            Self::Rounds => 1..=3,
             Self::MinShare => 1..=100,
             // A shorter piece would say too little, and no model reads more.
             Self::ShownTokensMax => 200..=1_000_000,
@@ -217,10 +192,8 @@ impl OptionName {
         let unset = StrategyOptions::default();
         match self {
             Self::First => strategy.first().map(|count| count.to_string()),
-            Self::Orders => Some(strategy.orders().to_string()),
+            Self::Orders => Some(unset.orders().to_string()),
             Self::Layers => Some(unset.layers().to_string()),
-            Self::Samples => Some(unset.samples().to_string()),
-            Self::Rounds => Some(unset.rounds().to_string()),
             _ => self.words().first().map(|word| (*word).to_owned()),
         }
     }
@@ -244,18 +217,9 @@ pub struct StrategyOptions {
     /// How long one seat may take before the next is asked as well, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hedge_after_ms: Option<u32>,
-    /// Which answers are compared in a tournament.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub format: Option<Format>,
     /// How many layers of answers precede the fusion, including the panel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<u8>,
-    /// How often one model is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub samples: Option<u8>,
-    /// How often a seat may change its answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rounds: Option<u8>,
     /// The weight of an answer in a vote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
@@ -265,9 +229,6 @@ pub struct StrategyOptions {
     /// The least share of the answers, in percent, that an answer needs to win a vote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_share: Option<u8>,
-    /// What a synthesizer starts from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
     /// In which call a synthesizer compares the answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analysis: Option<AnalysisCall>,
@@ -277,15 +238,12 @@ pub struct StrategyOptions {
     /// With how many answers a synthesizer begins while the others are awaited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early: Option<u8>,
-    /// How many answers a reader is shown: those closest to all others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub top_k: Option<u8>,
     /// How much of each answer a reader is shown, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_tokens_max: Option<u32>,
-    /// Whether a synthesizer learns how many answers agree.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub show_votes: Option<Switch>,
+    /// What only stored runs have.
+    #[serde(flatten)]
+    pub retired: RetiredOptions,
 }
 
 impl StrategyOptions {
@@ -304,14 +262,15 @@ impl StrategyOptions {
         self.layers.unwrap_or(2)
     }
 
-    /// How often one model is asked.
-    pub fn samples(&self) -> u8 {
-        self.samples.unwrap_or(4)
+    /// Who says which answer is best.
+    pub(crate) fn by(&self) -> By {
+        self.by.unwrap_or_default()
     }
 
-    /// How often a seat may change its answer.
-    pub fn rounds(&self) -> u8 {
-        self.rounds.unwrap_or(1)
+    /// In how many orders a judge is shown the answers. With a single order, the position in the list may decide. It does not
+    /// where the value of an answer is read.
+    pub(crate) fn orders(&self) -> u16 {
+        self.orders.unwrap_or(if self.by() == By::Consistency { 1 } else { 2 }).into()
     }
 
     /// How the value of an answer is found.
@@ -324,19 +283,9 @@ impl StrategyOptions {
         self.paranoid == Some(Switch::On)
     }
 
-    /// How many of `answers` a reader is shown.
-    pub fn shown_max(&self, answers: usize) -> usize {
-        self.top_k.map_or(answers, |most| answers.min(usize::from(most)))
-    }
-
     /// How many tokens of an answer a reader is shown.
     pub fn shown_tokens(&self, answer_tokens: u32) -> u64 {
         self.shown_tokens_max.map_or(answer_tokens, |most| answer_tokens.min(most)).into()
-    }
-
-    /// Whether a synthesizer learns how many answers agree.
-    pub fn shows_votes(&self) -> bool {
-        self.show_votes == Some(Switch::On)
     }
 
     /// Whether a separate call compares the answers.
@@ -352,20 +301,14 @@ impl StrategyOptions {
             OptionName::By => self.by = word(option, value, By::ALL)?,
             OptionName::Orders => self.orders = Some(count(option, value)?),
             OptionName::HedgeAfterMs => self.hedge_after_ms = Some(count(option, value)?),
-            OptionName::Format => self.format = word(option, value, Format::ALL)?,
             OptionName::Layers => self.layers = Some(count(option, value)?),
-            OptionName::Samples => self.samples = Some(count(option, value)?),
-            OptionName::Rounds => self.rounds = Some(count(option, value)?),
             OptionName::Weights => self.weights = word(option, value, Weights::ALL)?,
             OptionName::Extractor => self.extractor = extractor(option, value)?,
             OptionName::MinShare => self.min_share = Some(count(option, value)?),
-            OptionName::Mode => self.mode = word(option, value, Mode::ALL)?,
             OptionName::Analysis => self.analysis = word(option, value, AnalysisCall::ALL)?,
             OptionName::Paranoid => self.paranoid = word(option, value, Switch::ALL)?,
             OptionName::Early => self.early = Some(count(option, value)?),
-            OptionName::TopK => self.top_k = Some(count(option, value)?),
             OptionName::ShownTokensMax => self.shown_tokens_max = Some(count(option, value)?),
-            OptionName::ShowVotes => self.show_votes = word(option, value, Switch::ALL)?,
         }
         Ok(())
     }
@@ -373,11 +316,7 @@ impl StrategyOptions {
     /// Fails if two options exclude each other.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let (is_early, reads_once) = (self.early.is_some(), self.extractor() == Extractor::Llm);
-        let is_compared = |count: Option<u8>| count.is_none_or(|count| usize::from(count) >= CONTROLLED_MIN);
-        let too_few = "texts are compared without each of three answers or more";
         let against = [
-            (self.is_paranoid() && !is_compared(self.top_k), "paranoid=on", "top_k=2", too_few),
-            (self.is_paranoid() && !is_compared(self.samples), "paranoid=on", "samples=2", too_few),
             (
                 self.early.zip(self.first).is_some_and(|(early, first)| early < first),
                 "early",
@@ -401,6 +340,12 @@ impl StrategyOptions {
                 "first",
                 "extractor=llm",
                 "what the first answers come to is read only once all have come",
+            ),
+            (
+                self.by() == By::Consistency && self.orders.is_some(),
+                "orders",
+                "by=consistency",
+                "what an answer comes to does not depend on where it stands",
             ),
         ];
         let of_judges = [OptionName::Orders, OptionName::Gate, OptionName::First, OptionName::ShownTokensMax];
@@ -427,20 +372,14 @@ impl StrategyOptions {
             OptionName::By => self.by.and_then(|by| written(by, By::ALL)),
             OptionName::Orders => self.orders.map(|count| count.to_string()),
             OptionName::HedgeAfterMs => self.hedge_after_ms.map(|ms| ms.to_string()),
-            OptionName::Format => self.format.and_then(|format| written(format, Format::ALL)),
             OptionName::Layers => self.layers.map(|count| count.to_string()),
-            OptionName::Samples => self.samples.map(|count| count.to_string()),
-            OptionName::Rounds => self.rounds.map(|count| count.to_string()),
             OptionName::Weights => self.weights.and_then(|weights| written(weights, Weights::ALL)),
             OptionName::Extractor => self.extractor.map(|extractor| extractor.to_string()),
             OptionName::MinShare => self.min_share.map(|percent| percent.to_string()),
-            OptionName::Mode => self.mode.and_then(|mode| written(mode, Mode::ALL)),
             OptionName::Analysis => self.analysis.and_then(|analysis| written(analysis, AnalysisCall::ALL)),
             OptionName::Paranoid => self.paranoid.and_then(|paranoid| written(paranoid, Switch::ALL)),
             OptionName::Early => self.early.map(|count| count.to_string()),
-            OptionName::TopK => self.top_k.map(|count| count.to_string()),
             OptionName::ShownTokensMax => self.shown_tokens_max.map(|tokens| tokens.to_string()),
-            OptionName::ShowVotes => self.show_votes.and_then(|votes| written(votes, Switch::ALL)),
         }
     }
 }

@@ -5,13 +5,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::options::{OptionName, StrategyOption};
-use super::{AUTO, unknown};
+use super::retired::RetiredStrategy;
+use super::{AUTO, split, successor, unknown};
 use crate::request::panel::Seat;
 use crate::value::answer::Failure;
 
 /// How many seats a cascade asks before it decides whether to ask the others. Three is the smallest panel whose agreement
 /// says much: unanimous trios are right in 95 to 98 % of the cases (facts of fusing, finding 9).
 const FIRST_OF_CASCADE: u8 = 3;
+
+/// What there is to say of every strategy that is no longer offered.
+const RETIRED: &str = "Stored runs have it; it is no longer offered.";
 
 /// The traits of a strategy that do not depend on the run.
 struct Traits {
@@ -21,13 +25,8 @@ struct Traits {
     fuses: bool,
     /// Whether the first answer is enough, whoever gives it.
     needs_one: bool,
-    /// Whether its panel is one model that is asked several times.
-    samples_one_model: bool,
     /// The default of the option `first`: how many seats are asked first. `None` means all of them.
     first: Option<u8>,
-    /// The default of the option `orders`: in how many orders a judge is shown the answers. One order is enough to read the
-    /// value of an answer; a preference between two depends on their positions.
-    orders: u8,
     /// The calls it may make besides the panel and the synthesizers.
     calls: Calls,
     /// Its options, in the order in which they are written.
@@ -37,16 +36,7 @@ struct Traits {
 impl Traits {
     /// A strategy without options, for this situation, that chooses among the answers of the whole panel.
     const fn choosing(situation: &'static str) -> Self {
-        Self {
-            situation,
-            fuses: false,
-            needs_one: false,
-            samples_one_model: false,
-            first: None,
-            orders: 2,
-            calls: Calls::None,
-            option_names: &[],
-        }
+        Self { situation, fuses: false, needs_one: false, first: None, calls: Calls::None, option_names: &[] }
     }
 }
 
@@ -60,16 +50,12 @@ impl Traits {
 pub(crate) enum Calls {
     /// None.
     None,
-    /// A judge reads all answers.
+    /// A judge reads all answers, or two by two.
     Verdict,
-    /// A judge reads them two by two.
-    Matches,
     /// Each seat reads those of the others.
     Reviews,
     /// Each seat answers again in each further layer.
     Layers,
-    /// Each seat keeps or changes its answer in each round.
-    Revisions,
 }
 
 macro_rules! define {
@@ -83,27 +69,39 @@ macro_rules! define {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Strategy {
             $( #[doc = $about] #[serde(rename = $name)] $strategy, )*
+            /// Strategies that only stored runs have.
+            #[serde(untagged)]
+            Retired(RetiredStrategy),
         }
 
         impl Strategy {
-            /// Every strategy.
+            /// Every strategy that is offered.
             pub const ALL: &[Self] = &[$( Self::$strategy, )*];
 
             /// The name used in flags, settings and JSON.
             pub const fn name(self) -> &'static str {
-                match self { $( Self::$strategy => $name, )* }
+                match self {
+                    $( Self::$strategy => $name, )*
+                    Self::Retired(retired) => retired.name(),
+                }
             }
 
             /// What it does, in a sentence.
             pub const fn about(self) -> &'static str {
-                match self { $( Self::$strategy => $about.trim_ascii_start(), )* }
+                match self {
+                    $( Self::$strategy => $about.trim_ascii_start(), )*
+                    Self::Retired(_) => RETIRED,
+                }
             }
 
             #[allow(clippy::enum_glob_use, reason = "a row of the table writes the names of its options without a prefix")]
             const fn traits(self) -> Traits {
                 use OptionName::*;
 
-                match self { $( Self::$strategy => $traits, )* }
+                match self {
+                    $( Self::$strategy => $traits, )*
+                    Self::Retired(_) => Traits { option_names: OptionName::ALL, ..Traits::choosing(RETIRED) },
+                }
             }
         }
     };
@@ -137,11 +135,6 @@ impl Strategy {
         self.traits().needs_one
     }
 
-    /// Whether its panel is one model that is asked several times.
-    pub(crate) const fn samples_one_model(self) -> bool {
-        self.traits().samples_one_model
-    }
-
     /// The calls it may make besides the panel and the synthesizers.
     pub(crate) const fn calls(self) -> Calls {
         self.traits().calls
@@ -150,11 +143,6 @@ impl Strategy {
     /// The default of the option `first`; `None` means all seats.
     pub(in crate::request) const fn first(self) -> Option<u8> {
         self.traits().first
-    }
-
-    /// The default of the option `orders`.
-    pub(super) const fn orders(self) -> u8 {
-        self.traits().orders
     }
 
     /// The names of its options.
@@ -168,16 +156,27 @@ impl Strategy {
     }
 
     /// The strategy of this name, with or without options; `None` for `auto`.
-    pub fn find(name: &str) -> Result<Option<Self>, Failure> {
-        if name == AUTO {
+    pub fn find(text: &str) -> Result<Option<Self>, Failure> {
+        if text == AUTO {
             return Ok(None);
         }
-        let name = name.split('@').next().unwrap_or_default();
-        Self::by_name(name).map(Some)
+        let (name, pairs) = split(text);
+        Self::by_name(name, pairs).map(Some)
     }
 
-    pub(super) fn by_name(name: &str) -> Result<Self, Failure> {
+    /// The failure for a strategy that only stored runs have, with or without options; `None` for any other text.
+    pub fn retired(text: &str) -> Option<Failure> {
+        let (name, pairs) = split(text);
+        successor::refusal(name, pairs)
+    }
+
+    /// The strategy of this name. With its options, whoever names one that is no longer offered is told what takes its place.
+    pub(super) fn by_name(name: &str, pairs: Option<&str>) -> Result<Self, Failure> {
         let named = Self::ALL.iter().copied().find(|strategy| strategy.name() == name);
-        named.ok_or_else(|| unknown(format!("there is no strategy `{name}`"), name, Self::names()))
+        let refusal = || {
+            let unknown = || unknown(format!("there is no strategy `{name}`"), name, Self::names());
+            successor::refusal(name, pairs).unwrap_or_else(unknown)
+        };
+        named.ok_or_else(refusal)
     }
 }

@@ -4,7 +4,6 @@
 
 use std::cmp::Reverse;
 
-use crate::agreement::Agreement;
 use crate::panel::gather::Usable;
 use crate::request::panel::SeatNumber;
 use crate::text::shingles::{self, Shingles};
@@ -37,25 +36,6 @@ pub(crate) fn best_first<'a>(usable: &'a [Usable], strongest: &[SeatNumber]) -> 
     let mut ranked: Vec<(&Usable, usize)> = usable.iter().zip(overlaps(usable)).collect();
     ranked.sort_by_key(|one| Reverse(rank(one)));
     ranked.into_iter().map(|(one, _)| one).collect()
-}
-
-/// Selects `most` answers, in the order of the panel: those of `strongest`, then those of the largest clusters, then those
-/// closest to the others in their words.
-pub(crate) fn closest(
-    usable: &[Usable],
-    most: usize,
-    strongest: &[SeatNumber],
-    agreement: Option<&Agreement>,
-) -> Vec<Usable> {
-    let mut closest =
-        if usable.len() > most { best_first(usable, strongest) } else { usable.iter().collect() };
-    closest.sort_by_key(|one| {
-        let cluster_size = agreement.map_or(0, |agreement| agreement.count_of(one.seat));
-        (!strongest.contains(&one.seat), Reverse(cluster_size))
-    });
-    closest.truncate(most);
-    closest.sort_by_key(|one| one.seat);
-    closest.into_iter().cloned().collect()
 }
 
 /// The sum of the overlaps of each answer with all others.
@@ -104,30 +84,6 @@ mod tests {
         reversed.reverse();
         assert_eq!(best(&reversed, &[]).seat, SeatNumber(3));
         assert_eq!(best(&[usable(2, "same", false), usable(1, "same", false)], &[]).seat, SeatNumber(1));
-    }
-
-    #[test]
-    fn the_closest_are_those_of_the_strongest_and_of_the_majority() {
-        let texts = ["It has 8 legs.", "6 legs, they say", "8 legs", "It has 9 legs.", "7 legs"];
-        let panel: Vec<Usable> = (1..).zip(texts).map(|(seat, text)| usable(seat, text, seat == 3)).collect();
-        let check = |most: usize, strongest: &[u8], is_counted: bool, expected: &[u8]| {
-            let strongest: Vec<SeatNumber> = strongest.iter().copied().map(SeatNumber).collect();
-            let mut panel = panel.clone();
-            for _ in 0..panel.len() {
-                panel.rotate_left(1);
-                let answers = panel.iter().map(|one| (one.seat, &*one.answer.text));
-                let agreement = Agreement::of("How many legs has it?", answers).filter(|_| is_counted);
-                let closest = closest(&panel, most, &strongest, agreement.as_ref());
-                assert_eq!(closest.iter().map(|one| one.seat.0).collect::<Vec<_>>(), expected);
-            }
-        };
-        check(2, &[], true, &[1, 3]);
-        check(2, &[4], true, &[1, 4]);
-        check(2, &[5, 4, 2], true, &[4, 5]);
-        check(3, &[], true, &[1, 3, 4]);
-        // Without counting, a cut answer comes after whole ones.
-        check(2, &[], false, &[1, 4]);
-        check(9, &[], true, &[1, 2, 3, 4, 5]);
     }
 
     #[test]

@@ -22,7 +22,6 @@ use crate::strategy::parts::answers::{Answers, agreement};
 use crate::strategy::parts::call::PlannedCall;
 use crate::strategy::parts::fusion::{self, FusionCall, SYNTHESIZER};
 use crate::strategy::parts::gate::is_gated;
-use crate::strategy::parts::shown::{Limited, limited};
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
 
@@ -72,10 +71,9 @@ pub(crate) fn finished_draft(context: &RunContext) -> Option<SeatView> {
 /// The outcome of a finished early draft.
 pub(crate) fn outcome(context: &RunContext, answers: Answers<'_>) -> Option<Outcome> {
     let view = finished_draft(context)?;
-    let Limited { shown, unshown } = limited(context, answers);
-    let draft = FusionCall::whole(context, view.slot, &shown).read(context, view.answer.as_ref()?).ok()?;
-    let mut outcome = fusion::fused(context, SYNTHESIZER, &view.model, draft, &shown);
-    outcome.unshown = unshown;
+    let shown = answers.usable;
+    let draft = FusionCall::whole(context, view.slot, shown).read(context, view.answer.as_ref()?).ok()?;
+    let mut outcome = fusion::fused(context, SYNTHESIZER, &view.model, draft, shown);
     let is_given_up = |other: &&SeatView| {
         let is_over = matches!(other.status, SeatStatus::Cancelled) || !other.status.is_final();
         other.slot != view.slot && other.attempts > 0 && is_over

@@ -19,7 +19,7 @@ use crate::request::panel::{ModelRef, Seat};
 use crate::run::outcome::{Outcome, OutcomeKind, Worth};
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::call::PlannedCall;
-use crate::strategy::parts::shown::{Limited, Shown, limited};
+use crate::strategy::parts::shown::Shown;
 use crate::strategy::parts::{call, chain};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -33,7 +33,7 @@ pub(crate) const SYNTHESIZER: &str = "synthesizer";
 
 /// The call for an early draft of these answers in a step of the plan.
 pub(crate) fn draft(context: &RunContext, slot: CallerSlot, answers: Answers<'_>) -> PlannedCall {
-    FusionCall::whole(context, slot, &limited(context, answers).shown).call(context)
+    FusionCall::whole(context, slot, answers.usable).call(context)
 }
 
 /// Whether the reply to such a call holds a text. A refusal is none: an optimization must not lower the quality.
@@ -53,10 +53,8 @@ pub(crate) fn lacks_text(context: &RunContext, slot: CallerSlot, reply: &Answer)
 /// Fuses the answers with the first synthesizer that succeeds; if all fail, the outcome is the best answer.
 pub(crate) async fn write(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     let began_ms = context.deadline.elapsed_ms();
-    let Limited { shown, unshown } = limited(context, answers);
-    let fuse = |synthesizer| fuse(context, synthesizer, &shown);
+    let fuse = |synthesizer| fuse(context, synthesizer, answers.usable);
     let mut outcome = chain::ask(context, answers.usable, SYNTHESIZER, fuse).await;
-    outcome.unshown = unshown;
     if let Some(worth) = &mut outcome.worth {
         worth.extra_ms = context.deadline.elapsed_ms().saturating_sub(began_ms);
     }
@@ -105,10 +103,7 @@ pub(crate) fn fused(
 ) -> Outcome {
     let how = match draft.base {
         Some(_) => "started from one answer and patched it from the others",
-        None if draft::is_anchored(context) => {
-            "wrote it from the answers without naming the one it started from"
-        }
-        None => "wrote it from the answers alike",
+        None => "wrote it from the answers without naming the one it started from",
     };
     let reason = format!("the {who} {how}");
     let mut outcome =

@@ -20,6 +20,7 @@ use crate::value::next::Operation;
 pub(crate) struct JudgeCall {
     step: StepNumber,
     by: ModelRef,
+    task: Task,
     shown: Shown,
     dependents: Dependents,
 }
@@ -43,11 +44,15 @@ impl JudgeCall {
         let step = context.plan.step(key)?.number;
         let slot = CallerSlot::Step(step);
         let by = context.plan.seat_at(slot)?.model.clone();
-        Some(Self { step, by, shown: Shown::to(context, slot, assignment, usable), dependents })
+        let shown = Shown::to(context, slot, assignment, usable);
+        Some(Self { step, by, task: assignment.task, shown, dependents })
     }
 
     fn read(&self, reply: &str) -> Result<Judgement, Failure> {
-        let read = reply::judgement(reply, &self.shown.labels()).ok_or_else(no_judgement)?;
+        let read = reply::judgement(reply, &self.shown.labels());
+        // Only the judge of two answers may leave it at a tie.
+        let read = read.filter(|read| !read.ranking.is_empty() || self.task == Task::Match);
+        let read = read.ok_or_else(no_judgement)?;
         let seats = |labels: &[String]| labels.iter().filter_map(|label| self.shown.seat_of(label)).collect();
         let verdict = Verdict { step: self.step, by: self.by.clone(), ranking: seats(&read.ranking) };
         Ok(Judgement { verdict, suspected: seats(&read.suspected_injection) })

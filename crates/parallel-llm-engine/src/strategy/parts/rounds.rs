@@ -1,4 +1,4 @@
-//! Further rounds: every seat that answered is asked again and shown the answers of the others.
+//! Further layers: every seat that answered is asked again and shown all answers.
 //!
 //! Invariants: a seat whose call fails keeps its newest answer; no seat is asked again once all agree; no round uses up the
 //! time of the rounds after it.
@@ -18,22 +18,11 @@ use crate::run::outcome::{Outcome, Round};
 use crate::strategy::parts::answers::{Answers, agreement};
 use crate::strategy::parts::call::{self, Dependents, PlannedCall};
 use crate::strategy::parts::gate::is_gated;
-use crate::strategy::parts::shown::{Assignment, Limited, Shown, limited};
+use crate::strategy::parts::shown::{Assignment, Shown};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
-
-/// The kind of the rounds of a strategy.
-#[derive(Clone, Copy)]
-pub(crate) struct RoundKind {
-    pub(crate) role: StepRole,
-    pub(crate) task: Task,
-    /// What a round is called in messages.
-    pub(crate) word: &'static str,
-    /// How many further shares of time, each as long as a round, are kept for what follows the last round.
-    pub(crate) after: u32,
-}
 
 /// The state after some rounds.
 pub(crate) struct AfterRounds {
@@ -51,7 +40,6 @@ pub(crate) struct AfterRounds {
 pub(crate) async fn ask(
     context: &Arc<RunContext>,
     answers: Answers<'_>,
-    kind: RoundKind,
     rounds: RangeInclusive<u16>,
 ) -> Result<AfterRounds, Failure> {
     let mut after = AfterRounds {
@@ -66,7 +54,7 @@ pub(crate) async fn ask(
         if is_gated(context, after.agreement.as_ref()) || after.is_silent() {
             break;
         }
-        after.ask_again(context, kind, round, left).await?;
+        after.ask_again(context, round, left).await?;
     }
     Ok(after)
 }
@@ -94,29 +82,23 @@ impl AfterRounds {
     }
 
     /// Asks one more round. `left` is the number of rounds left, including this one.
-    async fn ask_again(
-        &mut self,
-        context: &Arc<RunContext>,
-        kind: RoundKind,
-        round: u16,
-        left: u32,
-    ) -> Result<(), Failure> {
-        let round_name = format!("{} {round}", kind.word);
+    async fn ask_again(&mut self, context: &Arc<RunContext>, round: u16, left: u32) -> Result<(), Failure> {
+        let round_name = format!("layer {round}");
         let (mut asked, mut calls): (Vec<(SeatNumber, StepNumber)>, Vec<PlannedCall>) =
             (Vec::new(), Vec::new());
-        let Limited { shown: read, unshown } = limited(context, self.answers());
         for one in &self.newest {
-            let key = StepKey { role: kind.role, by: CallerSlot::Seat(one.seat), round };
+            let key = StepKey { role: StepRole::Proposer, by: CallerSlot::Seat(one.seat), round };
             let Some(step) = context.plan.step(key).map(|step| step.number) else { continue };
             let slot = CallerSlot::Step(step);
-            let shown = Shown::to(context, slot, Assignment::once(kind.task), &read);
+            let shown = Shown::to(context, slot, Assignment::once(Task::Propose), &self.newest);
             self.warnings.extend(shortened(one.seat, &round_name, &shown));
             let prompt = shown.prompt(context);
             calls.push(PlannedCall { slot, prompt, reveal: Reveal::all(), dependents: Dependents::Nothing });
             asked.push((one.seat, step));
         }
         self.steps.extend(asked.iter().map(|(_, step)| *step));
-        let gave = call::within(context, context.deadline.shared_by(left + kind.after), calls).await;
+        // A further share, as long as a layer, is kept for the synthesizer.
+        let gave = call::within(context, context.deadline.shared_by(left + 1), calls).await;
         let is_over = |gave: &&Result<Answer, Failure>| {
             gave.as_ref().is_err_and(|failure| failure.code == Code::Cancelled)
         };
@@ -141,11 +123,8 @@ impl AfterRounds {
             }
         }
         self.agreement = agreement(context, &self.newest);
-        self.rounds.push(Round {
-            round,
-            unshown,
-            ..self.compared(context, &before, agreement_before.as_ref(), answered)
-        });
+        self.rounds
+            .push(Round { round, ..self.compared(context, &before, agreement_before.as_ref(), answered) });
         Ok(())
     }
 

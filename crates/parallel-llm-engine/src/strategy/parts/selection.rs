@@ -16,7 +16,6 @@ use crate::strategy::parts::call::Question;
 use crate::strategy::parts::chain;
 use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::judge::{self, JudgeCall};
-use crate::strategy::parts::shown::{Limited, limited};
 use crate::strategy::parts::verbatim::{lone, selected, strongest, tie_break};
 use crate::value::answer::Failure;
 use crate::value::warning::Warning;
@@ -30,11 +29,9 @@ pub(crate) async fn select(context: &Arc<RunContext>, task: Task, answers: Answe
     if let Some(outcome) = gated(context, answers) {
         return outcome;
     }
-    let Limited { shown, unshown } = limited(context, answers);
     let judged =
-        async |judge: Seat| outcome(context, usable, &judge, judged(context, &judge, task, &shown).await);
-    let outcome = chain::ask(context, usable, "judge", judged).await;
-    Outcome { unshown, ..outcome }
+        async |judge: Seat| outcome(context, usable, &judge, judged(context, &judge, task, usable).await);
+    chain::ask(context, usable, "judge", judged).await
 }
 
 /// The outcome of the calls of one judge. An error means that no call gave a judgement.
@@ -83,7 +80,7 @@ struct Judged {
 }
 
 async fn judged(context: &Arc<RunContext>, judge: &Seat, task: Task, shown: &[Usable]) -> Judged {
-    let question = Question::only(context.plan.strategy_choice().orders());
+    let question = Question::only(context.plan.strategy_options.orders());
     let calls: Vec<JudgeCall> = judge::calls(context, judge, question, task, shown).collect();
     let mut judged =
         Judged { verdicts: Vec::new(), suspected: Vec::new(), shortened: Vec::new(), failures: Vec::new() };

@@ -5,14 +5,11 @@ use crate::panel::gather::Usable;
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::seed::{self, SeededRandom};
 use crate::plan::step::{StepKey, StepRole};
-use crate::prompt::{self, Candidate, Exhibits, PeerRank, Task, Votes};
+use crate::prompt::{self, Candidate, Exhibits, PeerRank, Task};
 use crate::request::Message;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Reading, Shortened};
 use crate::run::prompt_record::{Prompt, PromptRecord};
-use crate::strategy::parts::answers::{Answers, agreement};
-use crate::strategy::parts::best::closest;
-use crate::strategy::parts::verbatim::strongest;
 use crate::value::answer::Answer;
 use crate::value::usage::tokens_in;
 
@@ -46,8 +43,6 @@ pub(crate) struct Shown {
     task: Task,
     pub(crate) nonce: String,
     pub(crate) candidates: Vec<Candidate>,
-    /// The reader's own earlier answer, if it revises that.
-    own: Option<Candidate>,
     pub(crate) shortened: Vec<Shortened>,
     analysis: Option<ShownAnalysis>,
 }
@@ -86,9 +81,7 @@ impl Shown {
         let mut random = SeededRandom::new(&context.plan, &order_purpose(key));
         // The first bytes used to be the code of the prompt: skip them to keep the order of stored runs.
         random.nonce();
-        let is_own =
-            |one: &&Usable| task.revises() && key.is_some_and(|key| key.by == CallerSlot::Seat(one.seat));
-        let (own, mut shuffled): (Vec<&Usable>, Vec<&Usable>) = usable.iter().partition(is_own);
+        let mut shuffled: Vec<&Usable> = usable.iter().collect();
         random.shuffle(&mut shuffled);
         match order {
             Order::Forward => {}
@@ -104,18 +97,13 @@ impl Shown {
         let analysis_text = analysis.as_ref().map_or("", |analysis| &analysis.text);
         let texts: Vec<&str> = answers.chain(asked).chain([analysis_text]).collect();
         let nonce = seed::code_of(&context.plan, slot, &texts);
-        let mut candidates: Vec<Candidate> = shuffled
-            .into_iter()
-            .chain(own.iter().copied())
-            .enumerate()
-            .map(|(index, one)| candidate(index, one))
-            .collect();
+        let mut candidates: Vec<Candidate> =
+            shuffled.into_iter().enumerate().map(|(index, one)| candidate(index, one)).collect();
         let reader = context.plan.seat_at(slot).expect("a strategy calls slots of its plan only");
         let beside_bytes =
             if task.answers() { reader.persona_prompt_bytes() } else { analysis_text.len() as u64 };
         let shortened = shorten(context, reader, task, beside_bytes, &mut candidates);
-        let own = (!own.is_empty()).then(|| candidates.pop()).flatten();
-        Self { reader: slot, task, nonce, candidates, own, shortened, analysis }
+        Self { reader: slot, task, nonce, candidates, shortened, analysis }
     }
 
     /// Adds the rank of each answer.
@@ -127,25 +115,11 @@ impl Shown {
         self
     }
 
-    /// Adds how many of the shown answers agree with each, if the option is on and they can be compared. Answers that are left
-    /// out do not count.
-    #[must_use]
-    pub(crate) fn counted(mut self, context: &RunContext, usable: &[Usable]) -> Self {
-        let agreement =
-            context.plan.strategy_options.shows_votes().then(|| agreement(context, usable)).flatten();
-        for candidate in &mut self.candidates {
-            let same = agreement.as_ref().map_or(0, |agreement| agreement.count_of(candidate.seat));
-            candidate.votes = (same > 0).then(|| Votes { same: same - 1, of: usable.len() - 1 });
-        }
-        self
-    }
-
     /// The prompt.
     pub(crate) fn prompt(&self, context: &RunContext) -> Prompt {
         let analysis = self.analysis.as_ref();
         let exhibits = Exhibits {
             candidates: &self.candidates,
-            own: self.own.as_ref(),
             analysis: analysis.map_or("", |analysis| &analysis.text),
         };
         let reader = context.plan.seat_at(self.reader).expect("a strategy calls slots of its plan only");
@@ -186,8 +160,8 @@ impl Shown {
 /// readers of the same answers share one order, forward or backward.
 fn order_purpose(key: Option<StepKey>) -> String {
     match key {
-        Some(StepKey { role: role @ (StepRole::Proposer | StepRole::Reviser), round, .. }) => {
-            format!("the order for a {} in round {round}", role.as_str())
+        Some(StepKey { role: StepRole::Proposer, round, .. }) => {
+            format!("the order for a proposer in round {round}")
         }
         _ => "synthesis".to_owned(),
     }
@@ -202,7 +176,6 @@ fn candidate(index: usize, one: &Usable) -> Candidate {
         answer_hash: one.answer.text_hash.clone(),
         stops_early: one.cut || one.answer.truncated(),
         peer_rank: None,
-        votes: None,
     }
 }
 
@@ -226,20 +199,4 @@ fn shorten(
     cut.into_iter()
         .map(|(seat, from)| Shortened { seat, from_chars: from as u64, to_chars: shown(seat) as u64 })
         .collect()
-}
-
-/// The answers a reader is shown, and the seats whose answers it is not.
-pub(crate) struct Limited {
-    pub(crate) shown: Vec<Usable>,
-    pub(crate) unshown: Vec<SeatNumber>,
-}
-
-/// Limits the answers to the `top_k` closest to all others. That of the strongest seat is always among them, because leaving it
-/// out costs most.
-pub(crate) fn limited(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Limited {
-    let most = context.plan.strategy_options.shown_max(usable.len());
-    let shown = closest(usable, most, &strongest(context), agreement);
-    let is_shown = |seat: &SeatNumber| shown.iter().any(|one| one.seat == *seat);
-    let unshown = usable.iter().map(|one| one.seat).filter(|seat| !is_shown(seat)).collect();
-    Limited { shown, unshown }
 }

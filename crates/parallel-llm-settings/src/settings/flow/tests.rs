@@ -20,11 +20,11 @@ const GOOD: [&str; 6] = [
      strategy = \"synthesize@analysis=separate\"\ntemperature = 0.7\nmax_tokens = 9000\n[stages.answer]\n\
      from = [\"cheap\", \"strong\"]\nsynthesizer = [\"~google/gemini-pro-latest\", \"a/b\"]\n",
     "[stages.answer]\r\nfrom = [\"best\", \"others\"]\r\nstrategy = \"best-of-n\"\r\n[stages.best]\r\npanel = \"qwen/max*5\"\r\n\
-     strategy = \"tournament\"\r\n[stages.others]\r\npanel = [\"~x-ai/grok-latest\", \"é/x\"]\r\n",
+     strategy = \"best-of-n@by=pairs\"\r\n[stages.others]\r\npanel = [\"~x-ai/grok-latest\", \"é/x\"]\r\n",
     "[stages]\na = { panel = \"a/x*2\" }\nb = { panel = \"b/x\" }\nc = { from = [\"a\", \"b\"], strategy = \"vote\" }\n\
      d = { from = [\"c\", \"a\"] }\n",
     "[stages.layers]\npanel = [\"a/x\", \"b/y\", \"c/z\"]\nstrategy = \"moa@layers=3\"\n[stages.\"two-1\"]\n\
-     panel = '''d/w'''\n[stages.end]\nfrom = [\n  \"layers\",\n  \"two-1\",\n]\nstrategy = \"consistency\"\n",
+     panel = '''d/w'''\n[stages.end]\nfrom = [\n  \"layers\",\n  \"two-1\",\n]\nstrategy = \"best-of-n@by=consistency\"\n",
     "[stages.answer]\npanel = [\"a/x\", \"b/y\", \"c/z\"]\nstrategy = \"vote@first=2\"\n",
 ];
 

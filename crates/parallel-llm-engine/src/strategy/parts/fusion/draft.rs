@@ -9,7 +9,6 @@ use crate::plan::step::{StepKey, StepRole};
 use crate::prompt::reply::{self, Reveal};
 use crate::prompt::{Candidate, Task};
 use crate::request::panel::{Seat, SeatNumber};
-use crate::request::strategy::Mode;
 use crate::run::outcome::{Reading, Shortened};
 use crate::strategy::parts::call::{self, Dependents, PlannedCall};
 use crate::strategy::parts::shown::{Assignment, Shown, ShownAnalysis};
@@ -65,8 +64,7 @@ impl FusionCall {
 
     /// A single call that compares and writes.
     pub(crate) fn whole(context: &RunContext, slot: CallerSlot, usable: &[Usable]) -> Self {
-        let task = if is_anchored(context) { Task::Synthesize } else { Task::Free };
-        Self::over(slot, shown(context, slot, task, usable, None))
+        Self::over(slot, shown(context, slot, Task::Synthesize, usable, None))
     }
 
     /// A single call with `shown`.
@@ -129,13 +127,11 @@ impl FusionCall {
         usable: &[Usable],
         Analysed { analysis, answer: reply }: Analysed,
     ) -> Result<FusedText, Failure> {
-        let task = if is_anchored(context) { Task::Write } else { Task::WriteFree };
-        let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(context)), ..analysis };
         let slot = CallerSlot::Synthesizer(by.number);
         let reading = self.shown.reading(&reply);
         let text = analysis.rendered(&self.shown.labelled_seats());
-        let shown =
-            shown(context, slot, task, usable, Some(ShownAnalysis { reading: reading.clone(), text }));
+        let analysed = Some(ShownAnalysis { reading: reading.clone(), text });
+        let shown = shown(context, slot, Task::Write, usable, analysed);
         let is_shown = context.is_last() && !context.plan.strategy_options.is_paranoid();
         let reveal = if is_shown { Reveal::text(&shown.nonce) } else { Reveal::nothing() };
         let call =
@@ -160,7 +156,7 @@ impl FusionCall {
         let fusion = reply::fusion(&answer.text, &self.shown.codes(context), &self.shown.labels());
         let seat_of = |label: &String| self.shown.seat_of(label);
         let read = FusedText {
-            base: fusion.base.as_ref().filter(|_| is_anchored(context)).and_then(seat_of),
+            base: fusion.base.as_ref().and_then(seat_of),
             suspected: fusion.suspected_injection.iter().filter_map(seat_of).collect(),
             text: fusion.text,
             shortened: self.shown.shortened.clone(),
@@ -205,17 +201,12 @@ fn shown(
     usable: &[Usable],
     analysis: Option<ShownAnalysis>,
 ) -> Shown {
-    Shown::beside(context, slot, Assignment::once(task), usable, analysis).counted(context, usable)
+    Shown::beside(context, slot, Assignment::once(task), usable, analysis)
 }
 
 /// The sum of the known costs; `None` if none is known.
 pub(crate) fn sum(costs: impl IntoIterator<Item = Option<PicoUsd>>) -> Option<PicoUsd> {
     costs.into_iter().flatten().reduce(PicoUsd::plus)
-}
-
-/// Whether a text must start from one of the answers (option `mode`).
-pub(crate) fn is_anchored(context: &RunContext) -> bool {
-    context.plan.strategy_options.mode.unwrap_or_default() == Mode::Anchored
 }
 
 fn unreadable() -> Failure {

@@ -175,7 +175,8 @@ fn of_strategies(line: &Line<'_>) -> Vec<Mistake> {
         ("moa@layers=9", "cannot be `9`"),
         ("vote@quickly=1", "has no option `quickly`"),
         ("synthesize@gate", "cannot be ``"),
-        ("synthesize@mode=bold", "cannot be `bold`"),
+        ("synthesize@analysis=bold", "cannot be `bold`"),
+        ("tournament", "is now `best-of-n@by=pairs`"),
     ];
     wrong.map(|(wrong, says)| line.with_value(&format!("\"{wrong}\""), 0, says)).into()
 }
@@ -185,7 +186,7 @@ pub(super) fn whole_files() -> Vec<Mistake> {
     let circles = (2..=14).map(circle);
     let ends = (2..=14).map(two_ends);
     let long = (17..25).map(|count| Mistake::at((33, 9), leaves(count), "at most 16 stages"));
-    let asking = ["moa", "debate", "council", "self-moa"].map(|strategy| {
+    let asking = ["moa", "council"].map(|strategy| {
         let text = format!(
             "[stages]\na.panel = \"a/x\"\nb.panel = \"b/x\"\nc.from = [\"a\", \"b\"]\nc.strategy = \"{strategy}\"\n"
         );

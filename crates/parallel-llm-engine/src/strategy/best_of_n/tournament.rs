@@ -1,8 +1,8 @@
-//! The strategy `tournament`: a judge compares the answers in pairs, each in both orders, and the winner is selected.
+//! Selection by pairs: a judge compares two answers at a time, each pair in both orders.
 //!
-//! In a knockout the loser is out; in a league each answer meets each other one. A match whose winner changes with the order
-//! is a tie. Between tied answers, that of the strongest seat wins, else the one closer to all others. Answers that agree are
-//! not compared.
+//! In a knockout the loser is out; in a league each answer meets each other one. A match whose winner changes with the order,
+//! or in which the judge finds neither better, is a tie. Between tied answers, that of the strongest seat wins, else the one
+//! closer to all others. Answers that agree are not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use crate::panel::gather::Usable;
 use crate::plan::seed::SeededRandom;
 use crate::prompt::Task;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::request::strategy::Format;
 use crate::run::outcome::{Judging, Outcome, Shortened};
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best_first;
@@ -32,7 +31,16 @@ use crate::value::warning::Warning;
 const WIN: usize = 2;
 const TIE: usize = 1;
 
-pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+/// Which answers meet.
+pub(super) enum Pairing {
+    /// The loser of a match is out: one match fewer than answers, in rounds.
+    Knockout,
+    /// Each answer meets each other one, all at once.
+    League,
+}
+
+/// Selects the answer that wins.
+pub(super) async fn select(context: &Arc<RunContext>, pairing: Pairing, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {
         return lone(context, only, "judge");
     }
@@ -40,9 +48,9 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
         return outcome;
     }
     let mut tournament = Tournament::new(context, answers);
-    let won = match context.plan.strategy_options.format.unwrap_or_default() {
-        Format::Knockout => tournament.knockout().await,
-        Format::League => tournament.league().await,
+    let won = match pairing {
+        Pairing::Knockout => tournament.knockout().await,
+        Pairing::League => tournament.league().await,
     };
     won.map_or_else(Outcome::none, |won| tournament.outcome(&won))
 }
@@ -58,19 +66,20 @@ struct Match {
     pair: [SeatNumber; 2],
     /// Its number in the tournament, from 0, which determines its steps.
     number: u16,
-    /// The preferred seat in each order with a judgement.
-    tops: Vec<SeatNumber>,
+    /// The preferred seat in each order with a judgement; `None` if the judge finds neither better.
+    tops: Vec<Option<SeatNumber>>,
 }
 
 impl Match {
     /// The winner; `None` for a tie.
     fn winner(&self) -> Option<SeatNumber> {
         let top = *self.tops.first()?;
-        self.tops.iter().all(|other| *other == top).then_some(top)
+        top.filter(|_| !self.is_flipped())
     }
 
+    /// Whether the order changed the judgement.
     fn is_flipped(&self) -> bool {
-        self.winner().is_none() && !self.tops.is_empty()
+        self.tops.windows(2).any(|pair| pair[0] != pair[1])
     }
 }
 
@@ -108,7 +117,7 @@ impl<'a> Tournament<'a> {
             closest: best_first(usable, &strongest(context)),
             agreement,
             texts: usable.iter().map(|one| (one.seat, shingles::exact(&one.answer.text))).collect(),
-            orders: context.plan.strategy_choice().orders(),
+            orders: context.plan.strategy_options.orders(),
             chain: context.chain(),
             matches: 0,
             wanted: 0,
@@ -243,10 +252,11 @@ impl<'a> Tournament<'a> {
     }
 
     fn take(&mut self, Judgement { mut verdict, suspected }: Judgement, of: &mut Match) {
-        // A ranking names at least one answer, and of two that is enough.
-        let top = verdict.ranking[0];
+        // Of two answers, the name of one is enough for a ranking. A tie has none.
+        let top = verdict.ranking.first().copied();
         of.tops.push(top);
-        verdict.ranking = [top].into_iter().chain(of.pair.into_iter().filter(|seat| *seat != top)).collect();
+        let others = of.pair.into_iter().filter(|seat| top.is_some_and(|top| top != *seat));
+        verdict.ranking = top.into_iter().chain(others).collect();
         self.judging.verdicts.push(verdict);
         self.suspected.extend(suspected);
     }
