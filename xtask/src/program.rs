@@ -65,8 +65,8 @@ impl Program {
     /// Runs it with its output on the terminal. Fails on any exit code but 0.
     pub(crate) fn run(mut self) -> Result<(), Failure> {
         say::note(&format!("$ {}", self.shown));
-        let child = self.start()?;
-        self.finish(child)
+        let mut child = self.start()?;
+        self.finish(&mut child)
     }
 
     /// Runs it silently and returns its stdout; a failure quotes stderr.
@@ -75,8 +75,8 @@ impl Program {
     pub(crate) fn output(mut self) -> Result<String, Failure> {
         let scratch = Scratch::new()?;
         self.command.stdout(scratch.writer("stdout")?).stderr(scratch.writer("stderr")?);
-        let child = self.start()?;
-        self.finish(child).map_err(|failure| {
+        let mut child = self.start()?;
+        self.finish(&mut child).map_err(|failure| {
             let errors = scratch.text("stderr").unwrap_or_default();
             let last = errors.trim_end().lines().last().unwrap_or("it printed no error").to_owned();
             Failure::new(format!("{failure}: {last}"))
@@ -84,11 +84,20 @@ impl Program {
         scratch.text("stdout")
     }
 
+    /// Starts it beside whatever comes next, with its output in a file until [`Running::end`].
+    pub(crate) fn begin(mut self) -> Result<Running, Failure> {
+        say::note(&format!("$ {} &", self.shown));
+        let scratch = Scratch::new()?;
+        self.command.stdout(scratch.writer("stdout")?).stderr(scratch.writer("stderr")?);
+        let child = self.start()?;
+        Ok(Running { program: self, child, scratch })
+    }
+
     fn start(&mut self) -> Result<Child, Failure> {
         self.command.spawn().map_err(|error| Failure::new(format!("cannot start `{}`: {error}", self.shown)))
     }
 
-    fn finish(&self, mut child: Child) -> Result<(), Failure> {
+    fn finish(&self, child: &mut Child) -> Result<(), Failure> {
         let begun = now();
         loop {
             let polled = child.try_wait();
@@ -110,6 +119,33 @@ impl Program {
     }
 }
 
+/// A program that runs beside others, and is killed if nobody waits for its end.
+#[derive(Debug)]
+pub(crate) struct Running {
+    program: Program,
+    child: Child,
+    scratch: Scratch,
+}
+
+impl Running {
+    /// Waits for its end, within its time limit from now, and prints what it wrote. Fails on any exit code but 0.
+    pub(crate) fn end(mut self) -> Result<(), Failure> {
+        let ended = self.program.finish(&mut self.child);
+        for written in ["stdout", "stderr"] {
+            say::note(self.scratch.text(written)?.trim_end());
+        }
+        ended
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail only if it has ended by itself.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
 /// The clock of the xtask, for durations of stages and time limits of programs.
 #[expect(
     clippy::disallowed_methods,
@@ -120,6 +156,7 @@ pub(crate) fn now() -> Instant {
 }
 
 /// A folder for the output of one program, removed when it is dropped.
+#[derive(Debug)]
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -170,6 +207,15 @@ mod tests {
     fn a_program_that_does_not_end_is_killed() {
         let failure = Program::new("sleep").arguments(["60"]).time_limit(Duration::ZERO).run().unwrap_err();
         assert_eq!(failure.to_string(), "`sleep 60` ran longer than 0 s");
+    }
+
+    #[test]
+    fn a_program_beside_others_ends_with_its_own_result() {
+        Program::cargo("--version").begin().unwrap().end().unwrap();
+        let failure = Program::cargo("no-such-command-here").begin().unwrap().end().unwrap_err().to_string();
+        assert!(failure.starts_with("`cargo no-such-command-here` ended with"), "{failure}");
+        // Its end is not waited for.
+        drop(Program::new("sleep").arguments(["60"]).begin().unwrap());
     }
 
     #[test]

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::failure::Failure;
-use crate::program::Program;
+use crate::program::{Program, Running};
 use crate::{codegen, program, say, tidy};
 use report::{Line, Verdict};
 
@@ -48,6 +48,8 @@ struct State {
     only: Vec<String>,
     /// The path of each tool by name, or the reason why it is missing.
     tools: BTreeMap<&'static str, Result<PathBuf, String>>,
+    /// The release build, if it is under way.
+    build: Option<Running>,
     /// The program's release binary, if it is built.
     binary: Option<PathBuf>,
 }
@@ -61,6 +63,7 @@ impl Default for State {
             fuzz_seconds: fuzz::SECONDS,
             only: Vec::new(),
             tools: BTreeMap::new(),
+            build: None,
             binary: None,
         }
     }
@@ -81,11 +84,13 @@ const QUICK: &[Stage] = &[
 /// saves another build.
 const STAGES: &[Stage] = &[
     ("install", |state| Ok(install::run(state))),
+    ("release build begins", release::begin),
     ("rustdoc", |_| rustdoc()),
     ("library", |_| library::run()),
     ("licences, bans, sources", dependencies::permitted),
     ("advisories", dependencies::advisories),
     ("unused dependencies", dependencies::used),
+    ("postgres", postgres::run),
     ("release build", release::run),
     ("codegen --check", generated),
     ("instructions", instructions::run),
@@ -96,7 +101,6 @@ const STAGES: &[Stage] = &[
     ("endpoint", endpoint::run),
     ("agents", agents::run),
     ("page", page::run),
-    ("postgres", postgres::run),
     ("fuzz", fuzz::run),
     ("coverage", coverage::run),
     ("aimock", |_| upstreams::aimock()),
