@@ -189,7 +189,7 @@ async fn a_verdict_from_before_a_crash_is_not_paid_again() {
 #[tokio::test(start_paused = true)]
 async fn equal_answers_are_not_judged() {
     let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", judges(10, &["8"]))];
-    let result = scenario(same).asks("How many legs has a spider?", "best-of-n");
+    let result = scenario(same).asks("How many legs has a spider?", "best-of-n@gate=on");
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8`

@@ -263,7 +263,8 @@ async fn a_suspected_answer_is_reported_once() {
 #[tokio::test(start_paused = true)]
 async fn equal_answers_are_not_reviewed() {
     let same = ["ada", "bob", "cyd"].map(|name| (name, says(10, "8")));
-    let result = scenario(same.into_iter().chain([chair()])).asks("How many legs has a spider?", "council");
+    let result =
+        scenario(same.into_iter().chain([chair()])).asks("How many legs has a spider?", "council@gate=on");
     let result = result.run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10

@@ -103,7 +103,7 @@ async fn an_answer_that_agrees_with_the_majority_keeps_the_draft() {
     let panel = |last: &'static str| {
         let first = [("ada", says(10, "8")), ("bob", says(10, "It has 8 legs.")), ("cyd", says(20, "6"))];
         let chain = [("dan", says(50, last)), ("fuser", fuses(100, "6", "Eight."))];
-        scenario(first.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=3")
+        scenario(first.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=3,gate=on")
     };
     insta::assert_snapshot!(panel("The answer is 8.").run().await.end(), @"
     complete decided at 120, closed at 120
@@ -134,7 +134,7 @@ async fn no_draft_begins_while_all_answers_agree() {
     let panel = |last: &'static str| {
         let panel = [("ada", says(10, "8")), ("bob", says(20, "8 legs")), ("cyd", says(50, last))];
         let chain = [("fuser", fuses(100, "8", "Eight."))];
-        scenario(panel.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=2")
+        scenario(panel.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=2,gate=on")
     };
     insta::assert_snapshot!(panel("8").run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -415,7 +415,7 @@ async fn an_empty_draft_is_reported_and_the_panel_awaited() {
       fused by fuser from 3: `All.`
       because the synthesizer started from one answer and patched it from the others
       edited 1 for $0.0020 in 50 ms
-      ! empty: a text begun early failed: it wrote no answer (ask again, or ask another model)
+      ! synthesis_unusable: a text begun early failed: what it wrote is no answer (it is empty); it cost $0.0010 (look at the run, or name another synthesizer)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 110 ms, $0.0010

@@ -387,18 +387,20 @@ async fn texts_are_listed_under_the_names_of_their_stages() {
 
 #[tokio::test(start_paused = true)]
 async fn agreement_saves_the_calls_of_a_stage() {
-    let agreed = [("ada", "8"), ("abe", "It has 8 legs."), ("bob", "6"), ("ben", "8 legs")];
+    let agreed = [("ada", "8"), ("abe", "It has 8 legs."), ("bob", "6"), ("ben", "8")];
     let mut replies: Vec<_> = agreed.map(|(name, text)| (name, says(10, text))).to_vec();
-    let judge = || judges(10, &["8 legs", "6"]);
+    let judge = || judges(10, &["8", "6"]);
     replies.extend([("fuser-a", hangs()), ("fuser-b", judge()), ("fuser-b", judge()), ("fuser", hangs())]);
-    let mut scenario = scenario_of(two_sides("best-of-n", "vote"), replies);
-    scenario = scenario
-        .plan(|plan| plan.messages = [Message::text(Role::User, "How many legs has a spider?")].into());
+    let mut scenario = scenario_of(two_sides("best-of-n@gate=on", "vote"), replies);
+    scenario = scenario.plan(|plan| {
+        plan.messages = [Message::text(Role::User, "How many legs has a spider?")].into();
+        plan.seats.iter_mut().for_each(|seat| seat.asks_line = true);
+    });
     let result = scenario.run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by ada from 1: `8`
-      because 2 of 2 answers say `8`
+      because 2 of 2 answers say the same
       1 ada answered, 1 request 10 ms, $0.0010
       2 abe answered, 1 request 10 ms, $0.0010
       3 bob answered, 1 request 10 ms, $0.0010

@@ -63,6 +63,7 @@ fn seat(number: u8, name: &str) -> Seat {
         inputs: None,
         json_mode: false,
         persona_prompt: None,
+        asks_line: false,
     }
 }
 

@@ -15,6 +15,8 @@ mod council;
 mod defect;
 mod early;
 mod escalation;
+mod floor;
+mod floor_texts;
 mod flow;
 mod format;
 mod gate;

@@ -102,6 +102,7 @@ async fn a_result_that_depends_on_no_single_answer_is_kept() {
     complete decided at 80, closed at 80
       fused by fuser: `8 legs`
       because the synthesizer wrote it from the answers without naming the one it started from
+      ! incomplete: the result changes with the answers that are left out (look at the run)
       ! suspected_injection: the answer of seat 3 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010

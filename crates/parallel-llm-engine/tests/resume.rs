@@ -168,7 +168,7 @@ async fn a_synthesizer_that_wrote_no_answer_is_not_paid_again() {
     complete decided at 30, closed at 30
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! empty: the synthesizer `fuser-1` failed: it wrote no answer (ask again, or ask another model)
+      ! synthesis_unusable: the synthesizer `fuser-1` failed: what it wrote is no answer (it is empty); it cost $0.0010 (look at the run, or name another synthesizer)
       ! interrupted: the synthesizer `fuser-2` failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010

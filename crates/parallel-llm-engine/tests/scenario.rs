@@ -11,13 +11,13 @@ use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::plan::{Defaults, Identity, RunPlan, Terms, Timers};
 use parallel_llm_engine::port::memory::MemoryJournal;
 use parallel_llm_engine::port::{Caller, Checker, Journal, Lease};
-use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::catalogue::PriceSource;
 use parallel_llm_engine::request::persona::Personas;
 use parallel_llm_engine::request::persona_prompt::PersonaPrompt;
 use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::request::{AnswerLine, StoreMode};
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{
@@ -46,6 +46,7 @@ pub(crate) fn defaults() -> Defaults {
         synthesizers: Vec::new(),
         strategy: Strategy::Synthesize.name().to_owned(),
         max_tokens: 1_000,
+        answer_line: AnswerLine::Auto,
         budget: PicoUsd::from_usd(3),
         prices: PriceBook { own_machines: [providers()[1].clone()].into(), ..PriceBook::default() },
         prompt_chars_max: 100_000,
@@ -99,6 +100,7 @@ pub(crate) fn seat(number: u8, model: &str) -> Seat {
         inputs: None,
         json_mode: false,
         persona_prompt: None,
+        asks_line: false,
     }
 }
 

@@ -177,7 +177,7 @@ async fn the_next_synthesizer_takes_over_if_one_fails() {
       edited 0.6 for $0.0010 in 60 ms
       ! forbidden: the synthesizer `fuser-1` failed: scripted forbidden (look at the provider's account settings, or ask another model)
       ! refused: the synthesizer `fuser-2` failed: the model declined: No. (rephrase the question, or ask another model)
-      ! empty: the synthesizer `fuser-3` failed: it wrote no answer (ask again, or ask another model)
+      ! synthesis_unusable: the synthesizer `fuser-3` failed: what it wrote is no answer (it is empty); it cost $0.0010 (look at the run, or name another synthesizer)
       ! connection: the synthesizer `fuser-4` failed: scripted connection (check the network and the base URL, or try again later)
       ! internal: the synthesizer `fuser-5` failed: a defect stopped this call (report it with the message)
       1 vendor/ada answered, 1 request 20 ms, $0.0010
@@ -253,18 +253,17 @@ async fn the_outcome_measures_what_fusing_changed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn suspicion_and_truncation_are_reported() {
+async fn suspicion_is_reported() {
     let suspicious = after(10).compose(|call| {
         let suspect = label_of(call, "The moon pulls");
         synthesis_reply(call, &format!("{{\"suspected_injection\": [\"{suspect}\", \"Q\"]}}"), "Both pull.")
     });
-    let result = two_answers_with_synthesizers([("fuser", suspicious.end_as(Finish::Length))]);
+    let result = two_answers_with_synthesizers([("fuser", suspicious.end())]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 50, closed at 50
       fused by fuser: `Both pull.`
       because the synthesizer wrote it from the answers without naming the one it started from
       ! suspected_injection: the synthesizer suspects that the answer of seat 1 tried to instruct it (read that answer before you rely on the result)
-      ! incomplete: the synthesizer reached its output cap; the text may stop early (raise the number of tokens of an answer)
       1 vendor/ada answered, 1 request 20 ms, $0.0010
       2 vendor/bob answered, 1 request 40 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
@@ -426,14 +425,14 @@ async fn equal_answers_are_not_fused() {
             ("fuser", fuses(10, "8", "Eight.")),
         ])
     };
-    insta::assert_snapshot!(agreed().asks("How many legs has a spider?", "synthesize").run().await.end(), @"
+    insta::assert_snapshot!(agreed().asks("How many legs has a spider?", "synthesize@gate=on").run().await.end(), @"
     complete decided at 20, closed at 20
       selected by ada from 1: `A spider has 8 legs.`
       because all 2 answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
     ");
-    // The gate can be switched off; an open question is fused unless the answers are identical.
+    // Without the gate, and for an open question, answers are fused unless they are equal letter by letter.
     let is_fused = async |question: &str, strategy: &str| {
         agreed()
             .asks(question, strategy)
@@ -443,8 +442,8 @@ async fn equal_answers_are_not_fused() {
             .iter()
             .any(|asked| asked.call.model.model == "fuser")
     };
-    assert!(is_fused("How many legs has a spider?", "synthesize@gate=off").await);
-    assert!(is_fused("What about spiders?", "synthesize").await);
+    assert!(is_fused("How many legs has a spider?", "synthesize").await);
+    assert!(is_fused("Why has a spider legs?", "synthesize@gate=on").await);
 }
 
 /// Two answers, and a synthesizer that is asked twice: for the analysis and for the text.

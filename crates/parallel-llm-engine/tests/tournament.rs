@@ -364,7 +364,7 @@ async fn equal_answers_do_not_meet() {
     insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `Paris.`
-      because no two answers differ, so nothing was judged
+      because all 2 answers say the same, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
     ");
@@ -373,7 +373,7 @@ async fn equal_answers_do_not_meet() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_judged_if_all_answers_are_equal() {
     let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", judge_of_first_label())];
-    let result = scenario(same).asks("How many legs has a spider?", "best-of-n@by=pairs").run().await;
+    let result = scenario(same).asks("How many legs has a spider?", "best-of-n@by=pairs,gate=on").run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8`

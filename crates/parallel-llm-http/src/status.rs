@@ -46,6 +46,7 @@ pub const fn of(code: Code) -> StatusCode {
         | Code::Incomplete
         | Code::AnswerTooLarge
         | Code::NoMajority
+        | Code::SynthesisUnusable
         | Code::CheckFailed
         | Code::Unneeded
         | Code::SuspectedInjection

@@ -362,6 +362,10 @@ fn a_model_may_hold_several_seats() {
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
+/// Answers of seats that are asked for the answer line.
+const LINED: [&str; 3] =
+    ["6\nANSWER: 6", "It has 8 legs.\nANSWER: 8", "The answer is **8**.\n\n**ANSWER:** 8"];
+
 /// Asks [`HOW_MANY`] of three models with these answers. Returns the output and how often each model was called.
 fn ask_how_many(answers: [&str; 3], flags: &[&str]) -> (Output, [usize; 5]) {
     let [one, two, three] = answers.map(Script::answering);
@@ -375,18 +379,17 @@ fn ask_how_many(answers: [&str; 3], flags: &[&str]) -> (Output, [usize; 5]) {
 
 #[test]
 fn a_vote_selects_an_answer_of_the_majority() {
-    let (output, calls) =
-        ask_how_many(["6", "It has 8 legs.", "The answer is **8**."], &["--strategy", "vote"]);
+    let (output, calls) = ask_how_many(LINED, &["--strategy", "vote"]);
     assert_eq!(calls, [1, 1, 1, 0, 0], "no synthesizer is called");
     insta::assert_snapshot!(rendered(&output), @"
     exit 0
     It has 8 legs.
     ---
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say `8`; 1 openai/gpt-6.1-sol says `6`.
-    Cost $0.000077, <time>.
+    Cost $0.00030, <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    let (output, _) = ask_how_many(["6", "It has 8 legs.", "8"], &["--strategy", "vote", "--json"]);
+    let (output, _) = ask_how_many(LINED, &["--strategy", "vote", "--json"]);
     insta::assert_snapshot!(output.json()["agreement"].to_string(), @r#"{"clusters":[{"seats":[2,3],"value":"8"},{"seats":[1],"value":"6"}],"effective_votes":{"largest":1.3,"panel":1.45,"source":"prior"},"entropy_bits":0.918,"equal":2,"of":3,"share":0.667,"unread":[]}"#);
 }
 
@@ -399,35 +402,37 @@ fn the_summary_and_the_report_count_the_rounds() {
     exit 0
     The answer is **8**.
     ---
-    2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from the newest answer of 3 mistralai/mistral-large-4-0 (0 % changed).
+    No model contradicts another. Fused by google/gemini-4-argon from 3 answers, starting from the newest answer of 3 mistralai/mistral-large-4-0 (0 % changed).
     Cost $0.0073 (fusing $0.0073), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let (output, _) = ask_how_many(answers, &["--strategy", "moa", "--json"]);
     let report = output.json();
-    insta::assert_snapshot!(report["rounds"].to_string(), @r#"[{"answered":[1,2,3],"changed":[],"equal":2,"followed":[],"of":3,"round":2,"untold":[]}]"#);
+    insta::assert_snapshot!(report["rounds"].to_string(), @r#"[{"answered":[1,2,3],"changed":[],"equal":0,"followed":[],"of":3,"round":2,"untold":[]}]"#);
     insta::assert_snapshot!(report["synthesis"]["base_step"].to_string(), @"3");
 }
 
 #[test]
 fn unanimous_answers_are_not_fused() {
-    let answers = ["8", "It has 8 legs.", "#### 8"];
-    let (output, calls) = ask_how_many(answers, &[]);
+    let answers = ["8\nANSWER: 8", "It has 8 legs.\nANSWER: 8", "**ANSWER: 8**"];
+    let (output, calls) = ask_how_many(answers, &["--strategy", "synthesize@gate=on"]);
     assert_eq!(calls, [1, 1, 1, 0, 0], "no synthesizer is called");
     insta::assert_snapshot!(rendered(&output), @"
     exit 0
     8
     ---
     Answer by 1 openai/gpt-6.1-sol: all 3 answers say `8`, so nothing was fused.
-    Cost $0.000071, <time>; 1 call was not needed, which might have cost $0.26.
+    Cost $0.00029, <time>; 1 call was not needed, which might have cost $0.26.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    let (output, calls) = ask_how_many(answers, &["--strategy", "synthesize@gate=off", "--json"]);
+    let answers = ["8", "It has 8 legs.", "8."];
+    let (output, calls) = ask_how_many(answers, &["--json"]);
     assert_eq!(
         (synthesis(&output.json()).as_str(), calls),
         ("complete fused by google/gemini-4-argon", [1, 1, 1, 1, 0])
     );
-    let (output, calls) = ask_how_many(["8", "It depends.", "8"], &["--json"]);
+    let answers = ["8\nANSWER: 8", "It depends.\nANSWER: none", "8\nANSWER: 8"];
+    let (output, calls) = ask_how_many(answers, &["--strategy", "synthesize@gate=on", "--json"]);
     assert_eq!(
         (synthesis(&output.json()).as_str(), calls[3]),
         ("complete fused by google/gemini-4-argon", 1)
@@ -436,7 +441,8 @@ fn unanimous_answers_are_not_fused() {
 
 #[test]
 fn progress_names_the_seats_that_are_not_needed() {
-    let (output, calls) = ask_how_many(["8", "It has 8 legs.", "8"], &["--strategy", "cascade@first=2"]);
+    let (output, calls) =
+        ask_how_many(["8\nANSWER: 8", "It has 8 legs.\nANSWER: 8", "8"], &["--strategy", "cascade@first=2"]);
     assert_eq!(calls, [1, 1, 0, 0, 0], "two agree");
     let line = output.stderr.lines().find(|line| line.contains("not asked")).expect("the seats are named");
     let (_, what) = line.split_once("] ").expect("a line begins with the time");

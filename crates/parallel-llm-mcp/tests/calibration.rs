@@ -13,8 +13,11 @@ const LEGS: &str = "How many legs has a spider?";
 const PRIME: &str = "Is 7 prime? Answer yes or no.";
 const OPEN: &str = "Which design?";
 
-const ALL_AGREE: [&str; 3] = ["It has 8 legs.", "8", "The answer is **8**."];
-const TWO_AGREE: [&str; 3] = ["6", "It has 8 legs.", "8"];
+/// A question that prescribes its form, so that no seat is asked for a line.
+const MARKED: &str = "How many legs has a spider? End with Answer: <number>";
+
+const ALL_AGREE: [&str; 3] = ["It has 8 legs.\nANSWER: 8", "8\nANSWER: 8", "The answer is **8**.\nANSWER: 8"];
+const TWO_AGREE: [&str; 3] = ["6\nANSWER: 6", "It has 8 legs.\nANSWER: 8", "8\nANSWER: 8"];
 
 /// A question, the answers of the three models, and the flags of `ask`.
 struct Case {
@@ -61,7 +64,7 @@ fn ask(sandbox: &Sandbox, case: &Case, flags: &[&str]) -> Output {
 /// The confidence in the report of a new run; the stored run must show the same.
 fn confidence(table: Option<&str>, case: &Case) -> String {
     let sandbox = sandbox(table, case.answers).scripted(FUSER, {
-        Script::answering("<<analysis>>\n{\"base\": \"A\"}\n<<answer>>\nIt has 6 legs.")
+        Script::answering("<<analysis>>\n{\"base\": \"A\"}\n<<answer>>\nA spider has six legs.\nAnswer: 6")
     });
     let output = ask(&sandbox, case, &["--json"]);
     let reported = &output.json()["confidence"];
@@ -82,11 +85,36 @@ fn confidence_comes_from_the_matching_row_or_is_uncalibrated() {
     let cases = [
         AGREED,
         Case { what: "two agree", question: LEGS, answers: TWO_AGREE, flags: VOTE },
-        Case { what: "two say yes", question: PRIME, answers: ["Yes.", "No.", "yes"], flags: VOTE },
-        Case { what: "all differ", question: LEGS, answers: ["8", "7", "6"], flags: VOTE },
-        Case { what: "fused otherwise", question: LEGS, answers: ["6", "8", "8"], flags: &[] },
-        Case { what: "fused as most say", question: LEGS, answers: ["8", "6", "6"], flags: &[] },
-        Case { what: "all in one text", question: LEGS, answers: TWO_AGREE, flags: &["--strategy", "panel"] },
+        Case {
+            what: "two say yes",
+            question: PRIME,
+            answers: ["Yes.\nANSWER: Yes.", "No.\nANSWER: No", "yes\nANSWER: yes"],
+            flags: VOTE,
+        },
+        Case {
+            what: "all differ",
+            question: LEGS,
+            answers: ["8\nANSWER: 8", "7\nANSWER: 7", "6\nANSWER: 6"],
+            flags: VOTE,
+        },
+        Case {
+            what: "fused otherwise",
+            question: MARKED,
+            answers: ["Answer: 6", "Answer: 8", "So.\nAnswer: 8"],
+            flags: &[],
+        },
+        Case {
+            what: "fused as most say",
+            question: MARKED,
+            answers: ["Answer: 8", "Answer: 6", "So.\nAnswer: 6"],
+            flags: &[],
+        },
+        Case {
+            what: "all in one text",
+            question: MARKED,
+            answers: ["Answer: 6", "Answer: 8", "So.\nAnswer: 8"],
+            flags: &["--strategy", "panel"],
+        },
         Case {
             what: "open",
             question: OPEN,
@@ -111,7 +139,7 @@ fn confidence_comes_from_the_matching_row_or_is_uncalibrated() {
     fused otherwise: {"band":"uncalibrated","basis":"2 of 3 agree; the text says something else than the most answers"}
     fused as most say: {"asked":200,"band":"medium","basis":"2 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 85 % [79–89], n=200","high":0.893,"low":0.794,"right_share":0.85,"set":"my exam"}
     all in one text: {"band":"uncalibrated","basis":"2 of 3 agree; the text does not say plainly what it comes to"}
-    open: {"band":"uncalibrated","basis":"2 of 3 agree; calibration applies only to questions with one short right answer"}
+    open: {"band":"uncalibrated","basis":"2 of 3 agree; the text does not say plainly what it comes to"}
     open, all differ: {"band":"uncalibrated","basis":"3 answers to an open question, which are not counted"}
     not kept: {"band":"uncalibrated","basis":"3 of 3 agree; the words that would have to be compared are not kept"}
     "#);
@@ -191,7 +219,7 @@ fn the_summary_and_the_agreement_page_show_the_confidence() {
     insta::assert_snapshot!(ask(&sandbox, &AGREED, &[]).summary(), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 3 of 3 answers say `8`.
     Confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200).
-    Cost $0.000089, <time>.
+    Cost $0.00031, <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let page = sandbox.call(["runs", "show", "@", "--agreement"]).run();

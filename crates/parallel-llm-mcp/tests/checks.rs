@@ -109,7 +109,7 @@ fn auto_checks_open_answers_and_compares_short_ones() {
     };
     let (open, short) = (report("Which design?"), report("How many legs has a spider?"));
     insta::assert_snapshot!(open["strategy_reason"].as_str().unwrap(), @"a check command is set, and what an answer does when it is run says more of it than any judge");
-    assert_eq!((&open["strategy"], &short["strategy"]), (&json!("best-of-n"), &json!("synthesize")));
+    assert_eq!((&open["strategy"], &short["strategy"]), (&json!("best-of-n"), &json!("cascade")));
     assert_eq!(short.get("checks"), None);
 }
 

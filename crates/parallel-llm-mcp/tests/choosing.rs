@@ -96,8 +96,8 @@ fn a_strategy_is_shown_with_its_options() {
           Who picks: a judge of all, of pairs or of what most say, or your check.
       orders: 1..2 (default 2)
           In how many orders a judge sees the answers.
-      gate: unanimous, off (default unanimous)
-          When answers that agree are left as they are.
+      gate: off, on (default off)
+          Ask for short answers, and fuse nothing if all are equal.
       first: 2..63
           How many seats are asked first; the others only if these differ.
       shown_tokens_max: 200..1000000

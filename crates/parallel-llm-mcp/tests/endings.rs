@@ -9,11 +9,14 @@ const ONE: &str = "openai/gpt-6.1-sol";
 const TWO: &str = "x-ai/grok-4.7";
 const THREE: &str = "mistralai/mistral-large-4-0";
 const FUSER: &str = "google/gemini-4-argon";
-const HOW_MANY: &str = "How many legs has a spider?";
+const HOW_MANY: &str = "How many legs has a spider? End with Answer: <number>";
 
-/// Three models with these answers.
+/// Three models with these answers. One with a number ends with it, as the question asks.
 fn sandbox(answers: [&str; 3]) -> Sandbox {
-    let [one, two, three] = answers.map(Script::answering);
+    let [one, two, three] = answers.map(|answer| match answer.chars().find(char::is_ascii_digit) {
+        Some(number) => Script::answering(&format!("{answer}\nAnswer: {number}")),
+        None => Script::answering(answer),
+    });
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(ONE, one)
         .scripted(TWO, two)
@@ -38,22 +41,22 @@ fn ending(answers: [&str; 3], flags: &[&str]) -> String {
 fn a_fused_answer_says_who_objects() {
     insta::assert_snapshot!(ending(["8", "8 legs", "6"], &[]), @"
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
-    Cost $0.0024 (fusing $0.0024), <time>.
+    Cost $0.0022 (fusing $0.0021), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["8", "7", "6"], &[]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `8`, 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `6`. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0026 (fusing $0.0026), <time>.
+    Cost $0.0022 (fusing $0.0021), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["It depends.", "Who knows?", "Ask a zoologist."], &[]), @"
     Whether the 3 models agree is unknown: none states its result plainly. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0025 (fusing $0.0024), <time>.
+    Cost $0.0026 (fusing $0.0024), <time>.
     Kept as run <run>: `runs show @`.
     ");
-    insta::assert_snapshot!(ending(["8", "8", "It depends."], &[]), @"
-    2 of 3 models agree on `8`; 3 mistralai/mistral-large-4-0 gives no plain answer. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0025 (fusing $0.0024), <time>.
+    insta::assert_snapshot!(ending(["8", "8 legs", "It depends."], &[]), @"
+    2 of 3 models agree on `8`; 3 mistralai/mistral-large-4-0 gives no plain answer. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
+    Cost $0.0024 (fusing $0.0023), <time>.
     Kept as run <run>: `runs show @`.
     ");
 }
@@ -115,55 +118,55 @@ fn a_model_that_objects_to_equal_answers_is_named() {
 fn a_selected_answer_says_who_selected_it() {
     insta::assert_snapshot!(ending(["6", "It has 8 legs.", "8"], &["--strategy", "vote"]), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say `8`; 1 openai/gpt-6.1-sol says `6`.
-    Cost $0.000069, <time>.
+    Cost $0.00014, <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "7", "8"], &["--strategy", "vote"]), @"
     Answer by 1 openai/gpt-6.1-sol: no two answers agree; this is the answer closest to the others, word for word; 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `8`.
     warning[no_majority]: the vote decides nothing, for the same reason
-    Cost $0.000051, <time>.
+    Cost $0.00012, <time>.
     Kept as run <run>; `parallel-llm-mcp runs replay <run> --strategy synthesize` makes one text of the answers.
     ");
     insta::assert_snapshot!(ending(["6", "7", "8"], &["--strategy", "vote@min_share=67"]), @"
     Answer by 1 openai/gpt-6.1-sol: no two answers agree; this is the answer closest to the others, word for word; 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `8`.
     warning[no_majority]: the vote decides nothing, for the same reason
-    Cost $0.000051, <time>.
+    Cost $0.00012, <time>.
     Kept as run <run>; `parallel-llm-mcp runs replay <run> --strategy synthesize` makes one text of the answers.
     ");
     insta::assert_snapshot!(ending(["8", "8", "8"], &[]), @"
     Answer by 1 openai/gpt-6.1-sol: all 3 answers say `8`, so nothing was fused.
-    Cost $0.000051, <time>; 1 call was not needed, which might have cost $0.26.
+    Cost $0.00012, <time>; 1 call was not needed, which might have cost $0.26.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "best-of-n"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 1 openai/gpt-6.1-sol, chosen by google/gemini-4-argon.
-    Cost $0.0035, <time>.
+    Cost $0.0036, <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "best-of-n@by=consistency"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 1 openai/gpt-6.1-sol, chosen by google/gemini-4-argon.
-    Cost $0.0020, <time>.
+    Cost $0.0021, <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "7"], &["--strategy", "best-of-n@by=pairs"]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `6`, 2 x-ai/grok-4.7 says `8`, 3 mistralai/mistral-large-4-0 says `7`. Answer by 1 openai/gpt-6.1-sol: judged by `google/gemini-4-argon`, it won the knockout of 3 answers.
-    Cost $0.0060, <time>.
+    Cost $0.0062, <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "auto"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
-    `auto` took `synthesize`: the question has one short right answer, so two are asked first, the others only where these differ, and nobody fuses where all agree.
-    Cost $0.0026 (fusing $0.0026), <time>.
+    `auto` took `cascade`: the question has one short right answer, so two are asked first, the others only where these differ, and nobody fuses where all agree.
+    Cost $0.0022 (fusing $0.0021), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["8", "8", "6"], &["--strategy", "cascade"]), @"
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0026 (fusing $0.0026), <time>.
+    Cost $0.0022 (fusing $0.0021), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "panel"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. 3 answers are listed unchanged.
-    Cost $0.000051, <time>.
+    Cost $0.00012, <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "council"]), @"
@@ -171,7 +174,7 @@ fn a_selected_answer_says_who_selected_it() {
     warning[protocol]: the reviewer `openai/gpt-6.1-sol` of seat 1 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
     warning[protocol]: the reviewer `x-ai/grok-4.7` of seat 2 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
     warning[protocol]: the reviewer `mistralai/mistral-large-4-0` of seat 3 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
-    Cost $0.0053 (fusing $0.0052), <time>.
+    Cost $0.0049 (fusing $0.0048), <time>.
     Kept as run <run>: `runs show @`.
     ");
 }
@@ -190,14 +193,14 @@ fn a_checked_answer_shows_the_result_of_each_check() {
     insta::assert_snapshot!(ending(["6", "It has 8 legs.", "8"], &["--check", "grep -q legs"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 2 x-ai/grok-4.7, chosen by your check: it is the only one of 3 answers that passes the check.
     Checked: seat 1 does not pass, seat 2 passes, seat 3 does not pass.
-    Cost $0.000069, <time>.
+    Cost $0.00014, <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "7", "8"], &["--check", "grep -q legs"]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `6`, 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `8`. Answer by 1 openai/gpt-6.1-sol: none of the 3 answers passes the check; this is the answer closest to the others, word for word.
     warning[check_failed]: the check has chosen none, for the same reason
     Checked: seat 1 does not pass, seat 2 does not pass, seat 3 does not pass.
-    Cost $0.000051, <time>.
+    Cost $0.00012, <time>.
     Kept as run <run>; `parallel-llm-mcp runs synthesize <run> --check COMMAND` checks the answers again.
     ");
     insta::assert_snapshot!(ending(["6", "7", "8"], &["--check", "no-such-program"]), @"
@@ -224,12 +227,12 @@ fn an_answer_that_could_not_be_fused_says_how_to_try_again() {
 fn a_run_that_is_not_stored_is_not_called_stored() {
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--store", "none", "--strategy", "vote"]), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say `8`; 1 openai/gpt-6.1-sol says `6`.
-    Cost $0.000051, <time>.
+    Cost $0.00012, <time>.
     Not kept: run <run> was to leave nothing behind.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--store", "metadata", "--strategy", "vote"]), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say the same.
-    Cost $0.000051, <time>.
+    Cost $0.00012, <time>.
     Kept without its texts as run <run>: `runs show @`.
     ");
 }
@@ -246,24 +249,24 @@ fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
     insta::assert_snapshot!(shown(200), @"
     [ +<time>] run <run> started: 3 models, about $0.051, at most $0.55
 
-    8 legs
+    8 legs Answer: 8
 
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
 
-    Cost $0.0024 (fusing $0.0024), <time>.
+    Cost $0.0022 (fusing $0.0021), <time>.
     Kept as run <run>: `runs show @`; files below ~/.local/share/parallel-llm-mcp/runs.
     ");
     insta::assert_snapshot!(shown(80), @"
     [ +<time>] run <run> started: 3 models, about $0.051, at
       most $0.55
 
-    8 legs
+    8 legs Answer: 8
 
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the
       others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2
       x-ai/grok-4.7 (0 % changed).
 
-    Cost $0.0024 (fusing $0.0024), <time>.
+    Cost $0.0022 (fusing $0.0021), <time>.
     Kept as run <run>: `runs show @`; files below
       ~/.local/share/parallel-llm-mcp/runs.
     ");
@@ -286,7 +289,7 @@ fn a_refused_key_is_reported_once_with_its_source() {
     insta::assert_snapshot!(output.summary(), @"
     Answer by 3 mistralai/mistral-large-4-0: only one answer came, so there was nothing to fuse.
     Missing: 1 openai/gpt-6.1-sol and 2 x-ai/grok-4.7 failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model)
-    Cost $0.0000070, <time>.
+    Cost $0.000016, <time>.
     Kept as run <run>: `runs show @`.
     ");
     let sandbox = sandbox.scripted(THREE, refused());

@@ -116,7 +116,7 @@ fn the_page_of_ask_starts_with_examples() {
 
     Answer:
           --strategy <STRATEGY>  The strategy that makes one text of the answers,
-                                 such as `vote` or `synthesize@gate=off`;
+                                 such as `vote` or `synthesize@gate=on`;
                                  `strategies` lists them
           --check <COMMAND>      Run this command on each answer, given on stdin,
                                  and choose an answer for which it exits with 0

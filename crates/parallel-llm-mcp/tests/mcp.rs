@@ -574,7 +574,7 @@ fn a_partial_answer_names_the_missing_seats() {
 
 #[test]
 fn a_vote_is_selected_by_name_and_its_options_are_checked() {
-    let answers = ["6", "It has 8 legs.", "The answer is **8**."];
+    let answers = ["6\nANSWER: 6", "It has 8 legs.\nANSWER: 8", "The answer is **8**.\nANSWER: 8"];
     let sandbox = sandbox_with(PANEL.into_iter().zip(answers.map(Script::answering)));
     let mut client = Client::new(&sandbox, &[]);
     let mut call = |strategy: &str| {

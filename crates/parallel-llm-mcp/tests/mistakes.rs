@@ -291,10 +291,10 @@ fn strategies_presets_and_other_names() {
             "choose one of: first, weights",
         ),
         typed(
-            ["ask", "--strategy", "synthesize@gate=unanimuos", "Why?"],
+            ["ask", "--strategy", "synthesize@analysis=seperate", "Why?"],
             2,
-            "the option `gate` cannot be `unanimuos`",
-            "did you mean `unanimous`?",
+            "the option `analysis` cannot be `seperate`",
+            "did you mean `separate`?",
         ),
         typed(
             ["ask", "--preset", "qiuck", "Why?"],

@@ -60,13 +60,13 @@ fn personas_and_stances_become_system_prompts() {
     insta::assert_snapshot!(sent_requests(&sandbox), @r#"
     "openai/gpt-6.1-sol" 0.3 16000
       system: Find the flaw.//Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief.
-      user: Which design?
+      user: Which design?//If this request has one short right answer, end your reply with the line/ANSWER: <only the short answer>/Otherwise end it with the line/ANSWER: none
     "openai/gpt-6.1-sol" 0.9 700
       system: Argue from this stance: trains beat planes/Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief.
-      user: Which design?
+      user: Which design?//If this request has one short right answer, end your reply with the line/ANSWER: <only the short answer>/Otherwise end it with the line/ANSWER: none
     "x-ai/grok-4.7" 0.9 16000
       system: Be brief.
-      user: Which design?
+      user: Which design?//If this request has one short right answer, end your reply with the line/ANSWER: <only the short answer>/Otherwise end it with the line/ANSWER: none
     "#);
     let personas = |report: &Value| {
         let line = |seat: &Value| format!("{} {} {}", seat["seat"], seat["persona"], seat["stance"]);

@@ -96,7 +96,7 @@ fn a_key_program_is_run_once() {
     let output = run(&sandbox, asking);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let asked = sandbox.chats().iter().filter(|chat| chat.path == "/openai/v1/chat/completions").count();
-    assert_eq!((asked, sandbox.chats().len()), (3, 4), "each seat, and the synthesizer elsewhere");
+    assert_eq!((asked, sandbox.chats().len()), (3, 3), "each seat, and the synthesizer elsewhere");
     assert_eq!(fs::read_to_string(sandbox.home().join("asked")).unwrap(), "once\n");
 }
 
@@ -393,9 +393,9 @@ fn a_persona_and_a_system_prompt_reach_every_protocol() {
         .collect();
     sent.sort();
     insta::assert_snapshot!(sent.join("\n"), @r#"
-    messages [{"content":"Find the flaw.\n\nBe brief.","role":"system"},{"content":"Which design?","role":"user"}]
-    messages [{"content":"Find the flaw.\n\nBe brief.","role":"system"},{"content":"Which design?","role":"user"}]
-    system "Find the flaw.\n\nBe brief." messages [{"content":[{"text":"Which design?","type":"text"}],"role":"user"}]
-    systemInstruction {"parts":[{"text":"Find the flaw.\n\nBe brief."}]} contents [{"parts":[{"text":"Which design?"}],"role":"user"}]
+    messages [{"content":"Find the flaw.\n\nBe brief.","role":"system"},{"content":"Which design?\n\nIf this request has one short right answer, end your reply with the line\nANSWER: <only the short answer>\nOtherwise end it with the line\nANSWER: none","role":"user"}]
+    messages [{"content":"Find the flaw.\n\nBe brief.","role":"system"},{"content":"Which design?\n\nIf this request has one short right answer, end your reply with the line\nANSWER: <only the short answer>\nOtherwise end it with the line\nANSWER: none","role":"user"}]
+    system "Find the flaw.\n\nBe brief." messages [{"content":[{"text":"Which design?\n\nIf this request has one short right answer, end your reply with the line\nANSWER: <only the short answer>\nOtherwise end it with the line\nANSWER: none","type":"text"}],"role":"user"}]
+    systemInstruction {"parts":[{"text":"Find the flaw.\n\nBe brief."}]} contents [{"parts":[{"text":"Which design?\n\nIf this request has one short right answer, end your reply with the line\nANSWER: <only the short answer>\nOtherwise end it with the line\nANSWER: none"}],"role":"user"}]
     "#);
 }

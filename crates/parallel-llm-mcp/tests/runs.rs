@@ -498,13 +498,13 @@ fn diff_lists_below_the_answer_where_the_models_differ() {
         let asking = sandbox.call(["ask", "--diff", "--strategy", "vote", "-m", QUICK, "-m", HANGING]);
         asking.arg("How many legs has a spider?").run().summary()
     };
-    insta::assert_snapshot!(voted(["8", "It has 6 legs."]), @"
+    insta::assert_snapshot!(voted(["8\nANSWER: 8", "It has 6 legs.\nANSWER: 6"]), @"
     where the models differ:
       `8`: 1 openai/gpt-6.1-sol
       `6`: 2 x-ai/grok-4.7
     Answer by 1 openai/gpt-6.1-sol: no two answers agree; this is the answer closest to the others, word for word; 2 x-ai/grok-4.7 says `6`.
     warning[no_majority]: the vote decides nothing, for the same reason
-    Cost $0.000062, <time>.
+    Cost $0.00025, <time>.
     Kept as run <run>; `parallel-llm-mcp runs replay <run> --strategy synthesize` makes one text of the answers; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }

@@ -11,7 +11,7 @@ const MODELS: [&str; 3] = ["openai/gpt-6.1-sol", "x-ai/grok-4.7", "mistralai/mis
 const FIRST: &str = "google/gemini-4-argon";
 const SECOND: &str = "anthropic/claude-opus-5.5";
 
-const SHORT: &str = "How many legs has a spider?";
+const SHORT: &str = "How many legs has a spider? End with Answer: <number>";
 const OPEN: &str = "Which design?";
 
 /// Every strategy, some of them also with options.
@@ -51,7 +51,7 @@ const FAULTS: [&[(&str, Fault)]; 6] = [
 /// Three models with different answers, some of them faulty.
 fn sandbox(question: &str, broken: &[(&str, Fault)]) -> Sandbox {
     let answers = match question {
-        SHORT => ["It has 8 legs.", "6", "The answer is **8**."],
+        SHORT => ["It has 8 legs.\nAnswer: 8", "6\nAnswer: 6", "The answer is **8**.\nAnswer: 8"],
         _ => ["Take the first design.", "Take the second design.", "Take the first design, and test it."],
     };
     let answering = |sandbox: Sandbox, (model, answer)| sandbox.scripted(model, Script::answering(answer));
@@ -117,24 +117,24 @@ fn table(question: &str, outcome: impl Fn(&str, &[(&str, Fault)]) -> String + Sy
 fn every_strategy_survives_every_fault_on_a_question_with_a_short_answer() {
     let outcomes = table(SHORT, |strategy, broken| by_command(strategy, SHORT, broken));
     insta::assert_snapshot!(outcomes, @"
-    synthesize: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
+    synthesize: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
     synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
     vote: complete selected 11100; partial verbatim 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
     vote@first=2: complete selected 11100; partial verbatim 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
-    vote@extractor=llm: complete selected 11110; partial verbatim 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete selected 11111
-    best-of-n: complete selected 11120; partial selected 11120; partial verbatim 11100; complete selected 12120; partial selected 11100; complete verbatim 11122
-    best-of-n@orders=1: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete verbatim 11111
+    vote@extractor=llm: complete verbatim 11110; partial verbatim 11110; partial verbatim 11100; complete verbatim 12110; partial selected 11100; complete selected 11111
+    best-of-n: complete selected 11120; partial selected 11120; partial verbatim 11100; complete selected 12120; partial selected 11122; complete verbatim 11122
+    best-of-n@orders=1: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete verbatim 11111
     cascade@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
     race: complete selected …; complete selected …; complete selected …; complete selected …; complete selected …; complete selected …
     panel: complete listed 11100; partial listed 11100; partial listed 11100; complete listed 12100; partial listed 11100; complete listed 11100
     auto: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
-    best-of-n@by=consistency: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11100; complete verbatim 11111
+    best-of-n@by=consistency: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete verbatim 11111
     best-of-n@by=league: complete selected 11140; partial selected 11120; partial verbatim 11100; complete selected 12140; partial selected 11100; complete verbatim 11144
-    council: complete fused 22210; partial fused 11110; partial verbatim 11100; complete fused 23210; partial selected 11100; complete verbatim 22211
-    moa: complete fused 22210; partial fused 12210; partial verbatim 11100; complete fused 23210; partial selected 11100; complete verbatim 22211
-    moa@layers=3: complete fused 33310; partial fused 13310; partial verbatim 11100; complete fused 34310; partial selected 11100; complete verbatim 33311
-    synthesize@analysis=separate: complete fused 11120; partial fused 11120; partial verbatim 11100; complete fused 12120; partial selected 11100; complete verbatim 11122
-    synthesize@paranoid=on: complete fused 11140; partial fused 11110; partial verbatim 11100; complete fused 12140; partial selected 11100; complete verbatim 11144
+    council: complete fused 22210; partial fused 11110; partial verbatim 11100; complete fused 23210; partial fused 11111; complete verbatim 22211
+    moa: complete fused 22210; partial fused 12210; partial verbatim 11100; complete fused 23210; partial fused 21211; complete verbatim 22211
+    moa@layers=3: complete fused 33310; partial fused 13310; partial verbatim 11100; complete fused 34310; partial fused 31311; complete verbatim 33311
+    synthesize@analysis=separate: complete fused 11120; partial fused 11120; partial verbatim 11100; complete fused 12120; partial fused 11122; complete verbatim 11122
+    synthesize@paranoid=on: complete fused 11140; partial fused 11110; partial verbatim 11100; complete fused 12140; partial fused 11111; complete verbatim 11144
     ");
 }
 

@@ -116,6 +116,7 @@ pub const fn of(code: Code) -> u8 {
         | Code::BadRequest
         | Code::RateLimited
         | Code::NoMajority
+        | Code::SynthesisUnusable
         | Code::CircuitOpen
         | Code::CheckFailed
         | Code::Repeated

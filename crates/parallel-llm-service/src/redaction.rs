@@ -76,6 +76,7 @@ const fn public_message(code: Code) -> Option<PublicMessage> {
         | Code::Incomplete
         | Code::AnswerTooLarge
         | Code::NoMajority
+        | Code::SynthesisUnusable
         | Code::CircuitOpen
         | Code::CheckFailed
         | Code::Repeated

@@ -1,8 +1,9 @@
 //! Agreement: which answers have the same value, in clusters.
 //!
-//! Answers are compared by their short answer if the question has one, else letter by letter; with the extractor `json` by a
-//! value in their JSON. Invariants: answers without a plain value agree only with identical texts, agreement is an
-//! equivalence, and the order of the panel, not that of arrival, decides between clusters of the same size.
+//! Answers are compared by their short answer if the question has one: the answer line they were asked for, or the form that the
+//! question prescribes. Otherwise they are compared letter by letter; with the extractor `json` by a value in their JSON.
+//! Invariants: answers without a plain value agree only with identical texts, agreement is an equivalence, and the order of the
+//! panel, not that of arrival, decides between clusters of the same size.
 
 pub mod interval;
 pub mod votes;
@@ -15,6 +16,28 @@ use crate::request::panel::SeatNumber;
 use crate::request::strategy::Extractor;
 use crate::text::shingles;
 use crate::text::short_answer::{Form, Value};
+use crate::value::answer::Answer;
+
+/// An answer as it is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerText<'a> {
+    /// Its text.
+    pub text: &'a str,
+    /// Its answer line, if it was asked for one.
+    pub line: Option<&'a str>,
+}
+
+impl<'a> From<&'a str> for AnswerText<'a> {
+    fn from(text: &'a str) -> Self {
+        Self { text, line: None }
+    }
+}
+
+impl<'a> From<&'a Answer> for AnswerText<'a> {
+    fn from(answer: &'a Answer) -> Self {
+        Self { text: &answer.text, line: answer.line.as_deref() }
+    }
+}
 
 /// Answers with the same value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,11 +69,12 @@ impl Agreement {
     pub(crate) fn by<'a>(
         extractor: Extractor,
         question: &str,
-        answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,
+        answers: impl IntoIterator<Item = (SeatNumber, AnswerText<'a>)>,
     ) -> Option<Self> {
         match extractor {
             Extractor::Json(pointer) => {
-                let value = |(seat, answer)| (seat, Value::at(&pointer, answer));
+                let value =
+                    |(seat, reply): (SeatNumber, AnswerText<'a>)| (seat, Value::at(&pointer, reply.text));
                 Some(Self::of_values(answers.into_iter().map(value)))
             }
             Extractor::Auto | Extractor::Llm => Self::of(question, answers),
@@ -76,21 +100,26 @@ impl Agreement {
     /// Compares answers by their text. `None` if they cannot be compared: the question is open, and no two texts are equal.
     pub(crate) fn of<'a>(
         question: &str,
-        answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,
+        answers: impl IntoIterator<Item = (SeatNumber, AnswerText<'a>)>,
     ) -> Option<Self> {
-        let mut answers: Vec<(SeatNumber, &str)> = answers.into_iter().collect();
+        let mut answers: Vec<(SeatNumber, AnswerText<'a>)> = answers.into_iter().collect();
         answers.sort_unstable_by_key(|(seat, _)| *seat);
-        let closed = Form::of(question)
-            .map(|form| Self::of_values(answers.iter().map(|(seat, answer)| (*seat, form.read(answer)))));
-        if closed.as_ref().is_some_and(|closed| !closed.clusters.is_empty()) {
-            return closed;
+        let form = Form::of(question);
+        let read = form.as_ref().map(|form| {
+            let read =
+                |(seat, reply): &(SeatNumber, AnswerText<'_>)| (*seat, form.read(reply.text, reply.line));
+            Self::of_values(answers.iter().map(read))
+        });
+        if read.as_ref().is_some_and(|read| !read.clusters.is_empty()) {
+            return read;
         }
         let same = letter_by_letter(&answers).map(|clusters| {
             let equal = clusters.first().map_or(0, |largest| largest.seats.len());
             Self { equal, of: answers.len(), clusters, unread: Vec::new() }
         });
-        // A question for a short answer is not open, even if no short answer was found.
-        same.or(closed.filter(|closed| closed.of > 0))
+        // A prescribed form was missed. Without one, the models say that there is no short answer.
+        let is_missed = form.is_some_and(|form| !form.is_line() && form.is_certain());
+        same.or(read.filter(|read| is_missed && read.of > 0))
     }
 
     /// Whether two answers to a question agree; `None` if they cannot be compared.
@@ -98,7 +127,8 @@ impl Agreement {
         if shingles::exact(one) == shingles::exact(other) {
             return Some(true);
         }
-        let agreement = Self::of(question, [(SeatNumber(1), one), (SeatNumber(2), other)])?;
+        let texts = [one, other].map(AnswerText::from);
+        let agreement = Self::of(question, [SeatNumber(1), SeatNumber(2)].into_iter().zip(texts))?;
         agreement.unread.is_empty().then(|| agreement.is_unanimous())
     }
 
@@ -147,10 +177,10 @@ fn clusters(read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
 }
 
 /// Clusters of equal texts; `None` if all differ.
-fn letter_by_letter(answers: &[(SeatNumber, &str)]) -> Option<Vec<Cluster>> {
+fn letter_by_letter(answers: &[(SeatNumber, AnswerText<'_>)]) -> Option<Vec<Cluster>> {
     let mut clusters: Vec<(blake3::Hash, Cluster)> = Vec::new();
     for (seat, answer) in answers {
-        let text = shingles::exact(answer);
+        let text = shingles::exact(answer.text);
         match clusters.iter_mut().find(|(other, _)| *other == text) {
             Some((_, cluster)) => cluster.seats.push(*seat),
             None => clusters.push((text, Cluster { value: None, seats: vec![*seat] })),
@@ -172,9 +202,15 @@ fn in_order(mut clusters: Vec<Cluster>) -> Vec<Cluster> {
 mod tests {
     use super::*;
 
-    /// Each cluster as `value: seats`, then the seats whose answers were not read.
+    /// Each cluster as `value: seats`, then the seats whose answers were not read. The last line of an answer is its answer line.
     fn rendered(question: &str, answers: &[&str]) -> Option<String> {
-        let agreement = Agreement::of(question, (1..).map(SeatNumber).zip(answers.iter().copied()))?;
+        let reply = |answer: &&'static str| match answer.rsplit_once('\n') {
+            Some((text, line)) => AnswerText { text, line: Some(line) },
+            None => AnswerText::from(*answer),
+        };
+        let answers: Vec<&'static str> =
+            answers.iter().map(|answer| &*Box::leak(answer.to_string().into_boxed_str())).collect();
+        let agreement = Agreement::of(question, (1..).map(SeatNumber).zip(answers.iter().map(reply)))?;
         let seats =
             |seats: &[SeatNumber]| seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let cluster = |one: &Cluster| {
@@ -191,10 +227,11 @@ mod tests {
     }
 
     const HOW_MANY: &str = "How many legs has a spider?";
+    const PRESCRIBED: &str = "How many legs has a spider? End with Answer: <number>";
 
     #[test]
-    fn an_open_question_is_compared_character_by_character() {
-        check("Where?", &["Paris.", "Paris. ", "Paris.\r\n"], Some("3 of 3; same words: 1 2 3; unread: "));
+    fn answers_without_a_line_are_compared_character_by_character() {
+        check("Where?", &["Paris.", "Paris. ", "Paris."], Some("3 of 3; same words: 1 2 3; unread: "));
         check(
             "Where?",
             &["Rome", "Paris", "Paris"],
@@ -203,56 +240,45 @@ mod tests {
         for other in ["paris", "Paris!", "Paris?", " Paris", "Rome"] {
             check("Where?", &["Paris", other], None);
         }
-        check("Where?", &["Rome"], None);
+        check(HOW_MANY, &["8", "It has 8 legs."], None);
         check("Where?", &[], None);
     }
 
     #[test]
-    fn a_closed_question_is_compared_by_value() {
+    fn answers_with_a_line_are_compared_by_it() {
         check(
             HOW_MANY,
-            &["A spider has 8 legs.", "8", "The answer is 6."],
+            &["Four pairs.\nANSWER: 8", "8\n**ANSWER:** 8.0", "ANSWER\nANSWER: 6"],
             Some("2 of 3; 8: 1 2; 6: 3; unread: "),
         );
-        check(HOW_MANY, &["8", "It depends.", "9"], Some("1 of 3; 8: 1; 9: 3; unread: 2"));
-        // None can be read, so only their characters are compared.
-        check(
-            HOW_MANY,
-            &["It depends.", "It depends.", "Who knows?"],
-            Some("2 of 3; same words: 1 2; same words: 3; unread: "),
-        );
-        check(HOW_MANY, &["It depends.", "Who knows?"], Some("0 of 2; unread: 1 2"));
+        check(HOW_MANY, &["x\nANSWER: 8", "y\nANSWER: none", "z"], Some("1 of 3; 8: 1; unread: 2 3"));
+        check(HOW_MANY, &["x\nANSWER: none", "y\nANSWER: none"], None);
+        check(HOW_MANY, &["x\nANSWER: 8", "x\nANSWER: 8 legs"], Some("2 of 2; 8: 1 2; unread: "));
+        check(HOW_MANY, &["x\nANSWER: 8", "x\nANSWER: 8 eyes"], Some("1 of 2; 8: 1; 8 eyes: 2; unread: "));
+        check("Recommend a laptop and say its price.", &["x\nANSWER: 900", "y\nANSWER: 900"], None);
     }
 
     #[test]
-    fn numbers_of_different_units_differ() {
-        check(HOW_MANY, &["8", "8 legs", "8 eyes"], Some("2 of 3; 8: 1 2; 8 eyes: 3; unread: "));
-        check("How long does it take?", &["8", "8 hours"], Some("1 of 2; 8: 1; 8 hours: 2; unread: "));
-    }
-
-    #[test]
-    fn answers_differ_only_if_both_can_be_read() {
-        for (one, other, expected) in [
-            ("8", "8 legs", Some(true)),
-            ("8", "9", Some(false)),
-            ("8", "It depends.", None),
-            ("It depends.", "Who knows?", None),
-            ("It depends.", "It depends.", Some(true)),
-        ] {
-            assert_eq!(Agreement::between(HOW_MANY, one, other), expected, "{one} {other}");
-        }
-        assert_eq!(Agreement::between("Where?", "Rome", "Paris"), None);
+    fn a_prescribed_form_is_read_where_nothing_else_is_asked() {
+        let text = |answers: [&'static str; 2]| {
+            let replies = answers.map(AnswerText::from);
+            let agreement = Agreement::of(PRESCRIBED, (1..).map(SeatNumber).zip(replies));
+            agreement.map(|agreement| (agreement.equal, agreement.of, agreement.unread.len()))
+        };
+        assert_eq!(text(["Four pairs.\nAnswer: 8", "It has eight.\nAnswer: 8"]), Some((2, 2, 0)));
+        assert_eq!(text(["Four pairs.\nAnswer: 8", "It has eight."]), Some((1, 2, 1)));
+        assert_eq!(text(["Four pairs.", "It has eight."]), Some((0, 2, 2)));
     }
 
     #[test]
     fn only_several_equal_answers_are_unanimous() {
-        let is_unanimous = |answers: &[&str]| {
-            Agreement::of(HOW_MANY, (1..).map(SeatNumber).zip(answers.iter().copied()))
+        let is_unanimous = |answers: &[&'static str]| {
+            let replies = answers.iter().map(|line| AnswerText { text: "", line: Some(line) });
+            Agreement::of(HOW_MANY, (1..).map(SeatNumber).zip(replies))
                 .is_some_and(|agreement| agreement.is_unanimous())
         };
-        assert!(is_unanimous(&["8", "#### 8", "8 legs"]));
-        assert!(!is_unanimous(&["8", "8", "It depends."]));
-        assert!(!is_unanimous(&["8"]));
-        assert!(!is_unanimous(&["It depends.", "Who knows?"]));
+        assert!(is_unanimous(&["ANSWER: 8", "Answer: 8", "answer: 8"]));
+        assert!(!is_unanimous(&["ANSWER: 8", "ANSWER: 8", "ANSWER: none"]));
+        assert!(!is_unanimous(&["ANSWER: 8"]));
     }
 }

@@ -28,7 +28,7 @@ use crate::request::panel::Seat;
 use crate::run::SeatView;
 use crate::run::event::{Attempt, Event};
 use crate::run::prompt_record::Prompt;
-use crate::value::answer::{Answer, Failure};
+use crate::value::answer::{Answer, Failure, Finish};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::next::Operation;
@@ -329,7 +329,7 @@ impl UpstreamCall {
                 biased;
                 () = &mut closing => break End::Cancelled,
                 part = clock.next(&mut parts, &context.turn) => part,
-                () = checkpoints.due(&reply.text) => {
+                () = checkpoints.due(self.reveal.shown(&reply.text)) => {
                     self.checkpoint(&mut checkpoints, &reply.text).await;
                     continue;
                 }
@@ -371,7 +371,9 @@ impl UpstreamCall {
         }
         // Other processes show checkpoints, so a text that is withheld here must not be written.
         if self.latch.as_ref().is_none_or(FirstOutputLatch::is_open) {
-            checkpoints.save_if_due(text, |text| self.context.log.checkpoint(self.attempt(), text));
+            checkpoints.save_if_due(self.reveal.shown(text), |text| {
+                self.context.log.checkpoint(self.attempt(), text)
+            });
         }
     }
 
@@ -441,7 +443,10 @@ impl UpstreamCall {
     }
 
     fn answer(&self, reply: &Reply, end: &ReplyEnd) -> Answer {
-        let mut answer = Answer::new(reply.text.as_str());
+        let is_whole = matches!(reply.end, End::Whole(_)) && end.finish != Some(Finish::Length);
+        let (text, line) = self.reveal.split(&reply.text, is_whole);
+        let mut answer = Answer::new(&*text);
+        answer.line = line.map(Arc::from);
         answer.finish.clone_from(&end.finish);
         answer.usage = end.usage;
         let computed = || Some(self.seat.price?.cost(end.usage.input_tokens?, end.usage.output_tokens?));

@@ -3,7 +3,7 @@
 //! Invariant: a held-back seat is asked as soon as the others can no longer settle the question, so holding it back costs
 //! time and never an answer.
 
-use crate::agreement::Agreement;
+use crate::agreement::{Agreement, AnswerText};
 use crate::plan::RunPlan;
 use crate::request::panel::SeatNumber;
 
@@ -25,7 +25,7 @@ pub(crate) fn hedge_ms(plan: &RunPlan, asked: usize) -> Option<u64> {
 /// Whether these answers settle the question: all agree, or there is one if the strategy needs only one.
 pub(crate) fn is_settled<'a>(
     plan: &RunPlan,
-    answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,
+    answers: impl IntoIterator<Item = (SeatNumber, AnswerText<'a>)>,
 ) -> bool {
     let mut answers = answers.into_iter();
     if plan.strategy.needs_one() {

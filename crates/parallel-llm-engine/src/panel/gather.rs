@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use crate::agreement::AnswerText;
 use crate::call::reply_clock::run_timeout;
 use crate::call::run_context::RunContext;
 use crate::call::stop::Cancellation;
@@ -19,6 +20,7 @@ use crate::panel::quorum::WaitDecision;
 use crate::panel::quorums::Quorums;
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::prompt::reply::Reveal;
+use crate::request::StoreMode;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::event::{Attempt, CallEnd, Event};
 use crate::run::prompt_record::Prompt;
@@ -115,7 +117,8 @@ impl Panel {
             self.quorum.ask(seat);
             let prompt = Prompt { messages: seat.sent(&self.context.plan.messages), record: None };
             let slot = CallerSlot::Seat(seat.number);
-            let upstream = UpstreamCall::new(&self.context, slot, seat, prompt, Reveal::all());
+            let reveal = if seat.asks_line { Reveal::without_line() } else { Reveal::all() };
+            let upstream = UpstreamCall::new(&self.context, slot, seat, prompt, reveal);
             let (mut upstream, cancellation) = upstream.cancellable();
             self.cancellations.insert(seat.number, cancellation);
             (upstream.admit(), upstream)
@@ -132,7 +135,7 @@ impl Panel {
 
     /// Whether the held-back seats must be asked: the answers so far do not settle the question.
     fn needs_held_back(&self) -> bool {
-        let answers = self.usable.iter().map(|one| (one.seat, &*one.answer.text));
+        let answers = self.usable.iter().map(|one| (one.seat, AnswerText::from(&one.answer)));
         let may_ask = !self.held_back.is_empty() && !self.is_late() && !self.quorum.is_hurried();
         may_ask && !escalation::is_settled(&self.context.plan, answers)
     }
@@ -350,7 +353,9 @@ impl Panel {
         } else if !is_revoked {
             self.other_ends.push(event.clone());
         }
-        self.context.log.stage(event);
+        // It is text, which such a run does not keep.
+        let is_kept = self.context.plan.store != StoreMode::Metadata;
+        self.context.log.stage(if is_kept { event } else { event.without_line() });
     }
 
     fn earlier_answer(&self, seat: SeatNumber) -> Option<Usable> {
@@ -359,7 +364,7 @@ impl Panel {
 }
 
 /// The usable answer of a seat from an earlier part of the run.
-fn earlier(seat: SeatNumber, view: &SeatView) -> Option<Usable> {
+pub(crate) fn earlier(seat: SeatNumber, view: &SeatView) -> Option<Usable> {
     view.answer.as_ref().and_then(|answer| usable(seat, answer, view.status != SeatStatus::Answered))
 }
 

@@ -154,6 +154,7 @@ mod tests {
                 inputs: None,
                 json_mode: false,
                 persona_prompt: None,
+                asks_line: false,
             })
             .collect()
     }

@@ -94,6 +94,7 @@ pub(super) fn blank_seat(index: usize) -> Seat {
         inputs: None,
         json_mode: false,
         persona_prompt: None,
+        asks_line: false,
     }
 }
 

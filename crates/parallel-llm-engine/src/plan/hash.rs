@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::plan::Terms;
 use crate::plan::seats::parse;
-use crate::request::RunRequest;
 use crate::request::flow::Flow;
 use crate::request::persona::Persona;
 use crate::request::strategy::StrategyChoice;
+use crate::request::{AnswerLine, RunRequest};
 
 /// The plan hash. It leaves out the principal, the idempotency key, the lineage and the client timeout, and what a request cannot set:
 /// timers, retries and the limits of a day.
@@ -62,7 +62,12 @@ pub(super) fn plan_hash(request: &RunRequest, terms: &Terms<'_>, choice: Strateg
         (None, None, false) => serde_json::to_vec(&(asked, personas)),
         (None, Some(checker), _) => serde_json::to_vec(&(asked, personas, checker)),
     };
-    blake3::hash(&json.expect("a request is plain data with string keys")).to_hex().to_string()
+    let mut json = json.expect("a request is plain data with string keys");
+    // Other prompts, other answers. A plan that asks for the line by default hashes as it did before there was one.
+    if defaults.answer_line == AnswerLine::Off {
+        json.extend_from_slice(b"answer_line=off");
+    }
+    blake3::hash(&json).to_hex().to_string()
 }
 
 /// The personas that these references name; unknown names are left out.

@@ -33,7 +33,7 @@ use crate::request::price::PriceBook;
 use crate::request::routing::Routing;
 use crate::request::strategy::{Strategy, StrategyChoice, StrategyOptions};
 use crate::request::wait::Wait;
-use crate::request::{Effort, Lineage, Message, StoreMode};
+use crate::request::{AnswerLine, Effort, Lineage, Message, StoreMode};
 use crate::value::id::RunId;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
@@ -84,6 +84,8 @@ pub struct Defaults {
     pub effort: Option<Effort>,
     /// The terms for the providers behind a router.
     pub routing: Routing,
+    /// Whether seats whose answers are counted are asked for the answer line.
+    pub answer_line: AnswerLine,
     /// The most one run may cost.
     pub budget: PicoUsd,
     /// What is known of prices besides the catalogues.

@@ -104,12 +104,13 @@ fn panel(request: &RunRequest, terms: &Terms<'_>, warnings: &mut Vec<Warning>) -
     let defaults = terms.defaults;
     let sampling = Sampling::of(request, defaults)?;
     let references = References::of_panel(request, defaults);
-    let seats = seats::resolve_panel(references, &request.messages, terms, &sampling, warnings)?;
+    let mut seats = seats::resolve_panel(references, &request.messages, terms, &sampling, warnings)?;
     let by_hand = request.synthesizer.as_ref();
     let synthesizers = seats::resolve_chain(by_hand, &defaults.synthesizers, terms, &sampling, warnings)?;
     let text = request.strategy.as_deref().unwrap_or(&defaults.strategy);
     let chosen = ResolvedStrategy::of(text, &question(&request.messages), defaults.checker.is_some())?;
     chosen.choice.check_seats(&seats)?;
+    seats::ask_for_line(&mut seats, chosen.choice, &question(&request.messages), defaults.answer_line);
     let steps = step::planned(chosen.choice, &seats, &synthesizers, input_bytes(&request.messages));
     Ok(Resolved { flow: None, seats, synthesizers, steps, chosen })
 }

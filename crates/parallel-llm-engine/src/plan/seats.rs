@@ -9,7 +9,9 @@ use crate::request::catalogue::{ModelInfo, Price, PriceSource};
 use crate::request::flow::FlowStage;
 use crate::request::panel::{ModelRef, PanelEntry, SEATS_MAX, Seat, SeatNumber};
 use crate::request::persona_prompt::PersonaPrompt;
-use crate::request::{Effort, Message, RunRequest, persona};
+use crate::request::strategy::{Extractor, StrategyChoice};
+use crate::request::{AnswerLine, Effort, Message, RunRequest, persona};
+use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::{Advice, Next, Operation};
@@ -288,6 +290,19 @@ fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, sampling: &Sampling
         inputs: info.and_then(|info| info.inputs),
         json_mode: info.is_some_and(|info| info.json_mode),
         persona_prompt: None,
+        asks_line: false,
+    }
+}
+
+/// Asks the seats for the answer line, if their answers are counted and the question prescribes no form of its own.
+pub(crate) fn ask_for_line(seats: &mut [Seat], choice: StrategyChoice, question: &str, line: AnswerLine) {
+    let has_line = || Form::of(question).is_some_and(|form| form.is_line());
+    let asks = line == AnswerLine::Auto
+        && choice.counts()
+        && !matches!(choice.options.extractor(), Extractor::Json(_))
+        && has_line();
+    for seat in seats {
+        seat.asks_line = asks;
     }
 }
 

@@ -160,7 +160,7 @@ impl RunPlan {
         let seat = self.seat_at(slot)?;
         let read = match slot {
             CallerSlot::Seat(_) => {
-                let input_bytes = self.input_bytes() + seat.persona_prompt_bytes();
+                let input_bytes = self.input_bytes() + seat.added_prompt_bytes();
                 return budget::worst_call(seat, input_bytes).known();
             }
             CallerSlot::Synthesizer(number) => {

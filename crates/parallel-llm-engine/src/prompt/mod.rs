@@ -4,6 +4,7 @@
 //! its block or pose as an instruction. Invariant: whatever the texts are, a prompt has exactly the blocks made here.
 
 mod fit;
+pub mod floor;
 pub mod reply;
 
 use std::borrow::Cow;
@@ -139,7 +140,7 @@ impl Task {
         nonce: &str,
     ) -> Arc<[Message]> {
         let messages = messages(self, request, exhibits, nonce).into();
-        if self.answers() { reader.sent(&messages) } else { messages }
+        if self.answers() { reader.with_persona_prompt(&messages) } else { messages }
     }
 }
 
@@ -194,7 +195,7 @@ fn framed(candidate: &Candidate, nonce: &str) -> String {
 }
 
 /// A conversation as one text. A single question is unchanged; otherwise each message names its speaker.
-fn conversation(messages: &[Message]) -> String {
+pub(crate) fn conversation(messages: &[Message]) -> String {
     let texts = |message: &Message| message.parts.iter().map(spelled).collect::<Vec<_>>().join("\n");
     if let [question] = messages {
         return texts(question);

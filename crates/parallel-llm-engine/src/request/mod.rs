@@ -36,6 +36,27 @@ pub enum StoreMode {
     None,
 }
 
+/// Whether seats whose answers are counted are asked for the answer line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnswerLine {
+    /// Unless the question prescribes a form of its own, or plainly asks for more than a short answer.
+    #[default]
+    Auto,
+    /// Never: the question is sent as it is.
+    Off,
+}
+
+impl AnswerLine {
+    /// Reads the word of the settings.
+    pub fn by_word(word: &str) -> Option<Self> {
+        [("auto", Self::Auto), ("off", Self::Off)]
+            .into_iter()
+            .find(|(known, _)| *known == word)
+            .map(|(_, line)| line)
+    }
+}
+
 /// One question and its options. `None` means the value of the settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {

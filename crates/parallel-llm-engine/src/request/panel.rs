@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::request::catalogue::{Inputs, Price, PriceSource};
 use crate::request::persona_prompt::{self, PersonaPrompt, Stance};
 use crate::request::{Effort, Message, Part, Role};
+use crate::text::short_answer::line;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -205,6 +206,9 @@ pub struct Seat {
     /// Its persona and stance, if it has any. Stored under its first name.
     #[serde(rename = "brief", default, skip_serializing_if = "Option::is_none")]
     pub persona_prompt: Option<Arc<PersonaPrompt>>,
+    /// Whether it is asked to end its answer with the answer line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_line: bool,
 }
 
 impl Seat {
@@ -233,9 +237,24 @@ impl Seat {
         }
     }
 
-    /// The conversation as this seat gets it: behind the seat's own system message, so that the caller's instructions have
-    /// the last word. A system message of the conversation is joined to it, because many servers take only one.
+    /// The conversation as this seat gets it: with its persona prompt, and behind the question what asks for the answer line.
     pub fn sent(&self, messages: &Arc<[Message]>) -> Arc<[Message]> {
+        let mut messages = self.with_persona_prompt(messages);
+        if self.asks_line {
+            let question = Arc::make_mut(&mut messages).last_mut().expect("the question is the last message");
+            let text = format!("{SEPARATOR}{}", line::ASKED.trim_end());
+            let own = question.parts.iter_mut().rev().find_map(|part| match part {
+                Part::Text { text } => Some(text),
+                Part::File(_) => None,
+            });
+            own.expect("a question has a text").push_str(&text);
+        }
+        messages
+    }
+
+    /// The conversation behind the seat's own system message, so that the caller's instructions have the last word. A system
+    /// message of the conversation is joined to it, because many servers take only one.
+    pub(crate) fn with_persona_prompt(&self, messages: &Arc<[Message]>) -> Arc<[Message]> {
         let Some(own) = self.system() else { return Arc::clone(messages) };
         let (parts, rest) = match messages.split_first() {
             Some((first, rest)) if first.role == Role::System => (first.parts.as_slice(), rest),
@@ -258,6 +277,12 @@ impl Seat {
     /// The size of its own system message, in bytes of text.
     pub fn persona_prompt_bytes(&self) -> u64 {
         self.system().map_or(0, |own| (own.len() + SEPARATOR.len()) as u64)
+    }
+
+    /// The size of what it is sent besides the conversation, in bytes of text.
+    pub(crate) fn added_prompt_bytes(&self) -> u64 {
+        let asked = if self.asks_line { (SEPARATOR.len() + line::ASKED.len()) as u64 } else { 0 };
+        self.persona_prompt_bytes() + asked
     }
 
     fn system(&self) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! A strategy and its options as people write them, `synthesize@gate=off`.
+//! A strategy and its options as people write them, `synthesize@gate=on`.
 //!
 //! Every wrong text is refused before anything is paid, and the error names the accepted values.
 
@@ -67,16 +67,21 @@ impl ResolvedStrategy {
         if text != AUTO {
             return Ok(Self { choice: StrategyChoice::parse(text)?, why: None });
         }
-        let is_closed = Form::of(question).is_some();
+        let is_closed = Form::of(question).is_some_and(|form| form.is_certain());
         // A check is for what can be run. Short answers are compared with each other for nothing.
         if has_checker && !is_closed {
             let options = StrategyOptions { by: Some(By::Check), ..StrategyOptions::default() };
             let choice = StrategyChoice { strategy: Strategy::BestOfN, options };
             return Ok(Self { choice, why: Some(WHY_CHECKED) });
         }
-        let (first, why) = if is_closed { (Some(FIRST_OF_CLOSED), WHY_CLOSED) } else { (None, WHY_OPEN) };
-        let options = StrategyOptions { first, ..StrategyOptions::default() };
-        Ok(Self { choice: StrategyChoice { strategy: Strategy::Synthesize, options }, why: Some(why) })
+        let (strategy, first, why) = if is_closed {
+            (Strategy::Cascade, Some(FIRST_OF_CLOSED), WHY_CLOSED)
+        } else {
+            (Strategy::Synthesize, None, WHY_OPEN)
+        };
+        let choice =
+            StrategyChoice { strategy, options: StrategyOptions { first, ..StrategyOptions::default() } };
+        Ok(Self { choice, why: Some(why) })
     }
 
     /// Refuses a text that is wrong whatever the question is.
@@ -126,6 +131,13 @@ impl StrategyChoice {
             let next = [Next::Do(Advice::RateSeats), Next::Do(Advice::LeaveWeightsOut)];
             Err(Failure::new(Code::Usage, message).with_next(next))
         })
+    }
+
+    /// Whether short answers are counted, which decides what is asked, selected or left unfused.
+    pub(crate) const fn counts(self) -> bool {
+        matches!(self.strategy, Strategy::Vote | Strategy::Cascade)
+            || matches!(self.options.gate, Some(Gate::On))
+            || self.options.first.is_some()
     }
 
     /// How many of `seats` are asked at once. The others are asked only if the first answers do not settle the question.
@@ -180,20 +192,20 @@ mod tests {
     #[test]
     fn a_strategy_is_written_with_its_options() {
         check("synthesize", Ok("synthesize"));
-        check("synthesize@gate=unanimous", Ok("synthesize"));
-        check("synthesize@first=2,gate=off", Ok("synthesize@gate=off,first=2"));
-        check("synthesize@paranoid=on,gate=off", Ok("synthesize@gate=off,paranoid=on"));
+        check("synthesize@gate=off", Ok("synthesize"));
+        check("synthesize@first=2,gate=on", Ok("synthesize@gate=on,first=2"));
+        check("synthesize@paranoid=on,gate=on", Ok("synthesize@gate=on,paranoid=on"));
         check("synthesize@analysis=separate", Ok("synthesize@analysis=separate"));
         check("cascade@paranoid=on,first=4", Ok("cascade@first=4,paranoid=on"));
         check("best-of-n@shown_tokens_max=4000", Ok("best-of-n@shown_tokens_max=4000"));
         check("synthesize@analysis=inline,paranoid=off", Ok("synthesize"));
         check("vote", Ok("vote"));
         check("best-of-n@by=judge,orders=1", Ok("best-of-n@orders=1"));
-        check("best-of-n@by=check,gate=unanimous", Ok("best-of-n@by=check"));
+        check("best-of-n@by=check,gate=off", Ok("best-of-n@by=check"));
         check("best-of-n@orders=1,by=league", Ok("best-of-n@by=league,orders=1"));
         check("best-of-n@first=2,by=pairs", Ok("best-of-n@by=pairs,first=2"));
         check("best-of-n@by=consistency", Ok("best-of-n@by=consistency"));
-        check("moa@gate=off,layers=3", Ok("moa@layers=3,gate=off"));
+        check("moa@gate=on,layers=3", Ok("moa@layers=3,gate=on"));
         check("vote@weights=equal", Ok("vote"));
         check("vote@weights=log-odds,first=3", Ok("vote@first=3,weights=log-odds"));
         check("vote@min_share=60,extractor=auto", Ok("vote@min_share=60"));
@@ -217,7 +229,7 @@ mod tests {
             ("consistency@orders=2,top_k=3", "best-of-n@by=consistency"),
             ("tournament", "best-of-n@by=pairs"),
             ("tournament@format=knockout,orders=1", "best-of-n@by=pairs,orders=1"),
-            ("tournament@gate=off,format=league", "best-of-n@by=league,gate=off"),
+            ("tournament@gate=on,format=league", "best-of-n@by=league,gate=on"),
         ] {
             let name = text.split('@').next().unwrap();
             check(text, Err(&format!("the strategy `{name}` is now `{now}`; write it like `{now}`")));
@@ -281,9 +293,9 @@ mod tests {
             (chosen.choice.to_string(), chosen.why)
         };
         let (closed, open) = ("How many legs has a spider?", "How do tides work?");
-        assert_eq!(rendered(closed, false), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
+        assert_eq!(rendered(closed, false), ("cascade@first=2".to_owned(), Some(WHY_CLOSED)));
         assert_eq!(rendered(open, false), ("synthesize".to_owned(), Some(WHY_OPEN)));
-        assert_eq!(rendered(closed, true), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
+        assert_eq!(rendered(closed, true), ("cascade@first=2".to_owned(), Some(WHY_CLOSED)));
         assert_eq!(rendered(open, true), ("best-of-n@by=check".to_owned(), Some(WHY_CHECKED)));
         assert_eq!(ResolvedStrategy::of("vote", "How many?", true).unwrap().why, None);
         assert_eq!(ResolvedStrategy::check("auto@first=2").unwrap_err().code, Code::Usage);
@@ -316,15 +328,14 @@ mod tests {
                  leave one of them out",
             ),
         );
-        for (option, word) in [("first", "2"), ("orders", "2"), ("gate", "off"), ("shown_tokens_max", "900")]
-        {
+        for (option, word) in [("first", "2"), ("orders", "2"), ("gate", "on"), ("shown_tokens_max", "900")] {
             let refusal = format!(
                 "`{option}` cannot go with `by=check`: a check reads every answer, whole and once, whatever they agree in; \
                  leave one of them out"
             );
             check(&format!("best-of-n@{option}={word},by=check"), Err(&refusal));
         }
-        check("synthesize@gate", Err("the option `gate` cannot be ``; choose one of: unanimous, off"));
+        check("synthesize@gate", Err("the option `gate` cannot be ``; choose one of: off, on"));
         check("vote@first=1", Err("the option `first` cannot be `1`; give a whole number from 2 to 63"));
         check("moa@layers=4", Err("the option `layers` cannot be `4`; give a whole number from 2 to 3"));
         check(

@@ -13,8 +13,8 @@ use crate::agreement::interval::wilson;
 use crate::request::StoreMode;
 use crate::request::panel::ModelRef;
 use crate::run::Run;
-use crate::run::outcome::Outcome;
-use crate::text::short_answer::Form;
+use crate::run::outcome::{Outcome, OutcomeKind};
+use crate::text::short_answer::{Form, Value};
 use crate::value::answer::steers;
 use crate::value::warning::Warning;
 
@@ -285,16 +285,21 @@ fn agreed_form<'a>(run: &Run, outcome: &Outcome, agreement: &Agreement) -> Resul
     let text = text.ok_or(Why::NotKept)?;
     let form = Form::of(&question).ok_or(Why::Open)?;
     agreement.value().ok_or(Why::Unsaid)?;
-    let value = form.read(text).ok_or(Why::Unsaid)?;
-    let cluster = agreement.cluster_of(&value).ok_or(Why::Otherwise)?;
+    let cluster = match outcome.base_seat.filter(|_| outcome.kind != OutcomeKind::Fused) {
+        // An answer as it came: with its answer line.
+        Some(seat) => {
+            agreement.clusters.iter().find(|cluster| cluster.seats.contains(&seat)).ok_or(Why::Unsaid)?
+        }
+        None => agreement.cluster_of(&form.read(text, None).ok_or(Why::Unsaid)?).ok_or(Why::Otherwise)?,
+    };
     if cluster.seats.len() < agreement.equal {
         return Err(Why::Otherwise);
     }
-    Ok(match form {
-        Form::Choice(_) => RowForm::Choice,
-        Form::Number(_) => RowForm::Number,
-        Form::Truth { .. } => RowForm::YesNo,
-        Form::Literal => RowForm::Any,
+    Ok(match cluster.value.as_deref() {
+        _ if form.options().is_some() => RowForm::Choice,
+        Some(value) if Value::is_truth(value) => RowForm::YesNo,
+        Some(value) if Value::is_number(value) => RowForm::Number,
+        _ => RowForm::Any,
     })
 }
 

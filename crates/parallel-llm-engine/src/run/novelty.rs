@@ -77,8 +77,8 @@ fn compare(text: &str, question: &str, answers: &[&str]) -> Novelty {
 /// The short answer of the text, if some answers have one and none has this.
 fn new_value(text: &str, question: &str, answers: &[&str]) -> Option<String> {
     let form = Form::of(question)?;
-    let value = form.read(text)?;
-    let given: Vec<Value> = answers.iter().filter_map(|answer| form.read(answer)).collect();
+    let value = form.read(text, None)?;
+    let given: Vec<Value> = answers.iter().filter_map(|answer| form.read(answer, None)).collect();
     let is_new = !given.is_empty() && !given.contains(&value);
     is_new.then(|| value.to_string())
 }
@@ -131,12 +131,17 @@ mod tests {
     #[test]
     fn a_value_that_no_answer_gave_is_new() {
         let check = |answers: &[&str], text, expected| {
-            check("How many legs has a spider?", answers, text, &format!("0 [] {expected}"));
+            check(
+                "How many legs has a spider? End with Answer: <number>",
+                answers,
+                text,
+                &format!("0 [] {expected}"),
+            );
         };
-        check(&["6", "7 legs"], "8", "8");
-        check(&["6", "8 legs"], "8", "-");
-        check(&["It depends.", "Who knows?"], "8", "-");
-        check(&["6", "7"], "Many.", "-");
+        check(&["Answer: 6", "Answer: 7 legs"], "Answer: 8", "8");
+        check(&["Answer: 6", "Answer: 8 legs"], "Answer: 8", "-");
+        check(&["It depends.", "Who knows?"], "Answer: 8", "-");
+        check(&["Answer: 6", "Answer: 7"], "Many.", "-");
     }
 
     #[test]

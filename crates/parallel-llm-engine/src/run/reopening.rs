@@ -138,6 +138,8 @@ impl Reopening {
         let ResolvedStrategy { choice: StrategyChoice { strategy, options }, why } =
             chosen.unwrap_or_else(|| ResolvedStrategy { choice: plan.strategy_choice(), why: None });
         let chosen_because = why.map(str::to_owned);
+        let choice = StrategyChoice { strategy, options };
+        seats::ask_for_line(&mut seats, choice, &plan.question(), terms.defaults.answer_line);
         let reopening = Self {
             seats,
             synthesizers,

@@ -15,7 +15,7 @@ use crate::strategy::parts::{counting, extraction};
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     let is_read = context.plan.strategy_options.extractor() == Extractor::Llm && answers.usable.len() > 1;
-    if is_read && !is_gated(context, answers.agreement) {
+    if is_read && !is_gated(context, answers) {
         return extraction::vote(context, answers).await;
     }
     counting::counted(context, answers)

@@ -35,6 +35,21 @@ pub(crate) fn all_phrases(text: &str) -> Vec<u64> {
     first_words(text, usize::MAX).windows(PHRASE_WORDS).map(hash).collect()
 }
 
+/// The hashes of all words in their order, for a text of any length: the caller bounds it.
+pub(crate) fn all_words(text: &str) -> Vec<u64> {
+    first_words(text, usize::MAX)
+}
+
+/// The hash of consecutive words.
+pub(crate) fn hashed(words: &[u64]) -> u64 {
+    hash(words)
+}
+
+/// The hash of one word.
+pub(crate) fn hash_of(word: &str) -> u64 {
+    hash(word)
+}
+
 fn first_words(text: &str, words_max: usize) -> Vec<u64> {
     let mut words = Vec::new();
     for (kind, piece) in pieces(text) {
@@ -66,7 +81,7 @@ pub(crate) fn exact(text: &str) -> blake3::Hash {
 
 /// How a character relates to words.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PieceKind {
+pub(crate) enum PieceKind {
     /// Between words.
     Between,
     /// Part of a word in a script with spaces.
@@ -95,7 +110,7 @@ impl PieceKind {
 }
 
 /// Splits a text into pieces of one kind.
-fn pieces(text: &str) -> impl Iterator<Item = (PieceKind, &str)> {
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = (PieceKind, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let kind = PieceKind::of(rest.chars().next()?);

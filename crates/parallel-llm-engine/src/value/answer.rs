@@ -69,6 +69,9 @@ pub struct Answer {
     /// The text, exactly as it came. Empty if the store kept only the metadata.
     #[serde(skip, default = "no_text")]
     pub text: Arc<str>,
+    /// The answer line as it came, without its line break, if the seat was asked for one. It is not part of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Arc<str>>,
     /// Length of the text in bytes.
     pub text_bytes: u64,
     /// BLAKE3 of the text, in hexadecimal.
@@ -113,6 +116,7 @@ impl Answer {
             text_bytes: text.len() as u64,
             text_hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
             text,
+            line: None,
             finish: None,
             usage: Usage::default(),
             cost: None,

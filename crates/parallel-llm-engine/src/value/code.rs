@@ -168,6 +168,9 @@ codes! {
     NoMajority = "no_majority", retryable: false,
         "Too few answers of a vote agree for one of them to win it. The text is the answer closest to the others.",
         next: [Next::Do(Advice::LowerMinShare), Next::Use(Operation::AddModels), Next::Use(Operation::Replay)];
+    SynthesisUnusable = "synthesis_unusable", retryable: false,
+        "What a model wrote from the answers is no answer: it only talks about them, repeats itself or the instructions, or has nothing to do with the question. It was paid for and is kept, but the next model wrote the text, or the best answer stands word for word.",
+        next: [Next::Use(Operation::ShowRun), Next::Give(Argument::Synthesizer)];
     CircuitOpen = "circuit_open", retryable: true,
         "The model has failed so often that it is not asked for a while.",
         next: [Next::Do(Advice::WaitForModel), Next::Do(Advice::AskAnotherModel)];

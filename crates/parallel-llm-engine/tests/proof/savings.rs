@@ -71,7 +71,8 @@ async fn the_gate_saves_the_calculated_number_of_calls() {
             let rights = item.choices.iter().filter(|choice| **choice == RIGHT).count();
             let is_rescued = rng.chance(RESCUES[rights]);
             let text = item.question.write(if is_rescued { RIGHT } else { 1 }, rng).text().to_owned();
-            let result = item.scenario("synthesize", vec![("fuser", writes(text.clone()))], rng).run().await;
+            let result =
+                item.scenario("synthesize@gate=on", vec![("fuser", writes(text.clone()))], rng).run().await;
             let outcome = outcome(&result);
             let is_gated = all_equal(&item.choices);
             assert_eq!(result.asked.len(), if is_gated { 3 } else { 4 }, "{:?}", item.written);
@@ -109,7 +110,7 @@ async fn equal_answers_are_read_by_no_model() {
             Item::sample(&Panel::of_equals(2 + round % 5, 0.5, Parameters::independent(options)), rng);
         let item = Item::written(question.question, vec![choice; question.choices.len()], rng);
         assert!(item.written.iter().all(|written| matches!(written, Written::Text(_))));
-        for strategy in ["synthesize", "best-of-n"] {
+        for strategy in ["synthesize@gate=on", "best-of-n@gate=on"] {
             let result = item.scenario(strategy, vec![("fuser", writes("no".to_owned()))], rng).run().await;
             assert_eq!(result.asked.len(), item.choices.len(), "{strategy}: {:?}", item.written);
             assert_eq!(outcome(&result).kind, OutcomeKind::Selected);

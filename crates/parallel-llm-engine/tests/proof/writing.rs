@@ -16,7 +16,7 @@ const OPTIONS: [&str; 8] = [
     "the pearl gate",
 ];
 /// Ways to name an option: `@` stands for its label, `#` for its text.
-const CHOICES: [&str; 14] = [
+const CHOICES: [&str; 10] = [
     "@",
     "(@)",
     "The answer is @.",
@@ -26,10 +26,6 @@ const CHOICES: [&str; 14] = [
     "All were looked at, one after the other.\n\nThe rest can be ruled out.\n\n$\\boxed{@}$",
     "First I took another one for it.\nThat does not hold.\n#### @",
     "It follows from the first sentence.\n\n**Final answer:** @",
-    "Die Antwort ist @.",
-    "La réponse est @.",
-    "所以答案是：@",
-    "Ответ: @",
     "#",
 ];
 /// Ways to name a number.

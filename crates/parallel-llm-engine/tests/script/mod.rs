@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit, ReplyEnd, ReplyPart, ReplyStream};
+use parallel_llm_engine::text::short_answer::line;
 use parallel_llm_engine::{Code, Failure, Finish, Message, ModelRef, PicoUsd, Usage};
 use tokio::sync::Semaphore;
 
@@ -43,8 +44,32 @@ pub(crate) fn after(ms: u64) -> Reply {
 }
 
 /// A complete answer after `ms` milliseconds.
+/// A model that gives the answer line if it is asked for one.
 pub(crate) fn says(ms: u64, text: &str) -> Reply {
-    after(ms).text(text).end()
+    let text = text.to_owned();
+    let said = move |call: &Call| {
+        let asks = call
+            .messages
+            .last()
+            .is_some_and(|message| message.texts().any(|text| text.ends_with(line::ASKED.trim_end())));
+        if asks { format!("{text}\n\nANSWER: {}", short_answer(&text)) } else { text.clone() }
+    };
+    after(ms).compose(said).end()
+}
+
+/// The last number of a text, or a bare yes or no; otherwise `none`.
+fn short_answer(text: &str) -> &str {
+    let bare = text.trim_end_matches('.');
+    let is_number = |word: &&str| {
+        word.starts_with(|one: char| one.is_ascii_digit()) && !word.contains(char::is_alphabetic)
+    };
+    let words =
+        text.split(|one: char| !one.is_ascii_alphanumeric() && one != '.').map(|word| word.trim_matches('.'));
+    match words.rev().find(is_number) {
+        Some(number) => number,
+        None if ["yes", "no"].contains(&bare.to_lowercase().as_str()) => bare,
+        None => "none",
+    }
 }
 
 /// A failure after `ms` milliseconds.

@@ -104,7 +104,7 @@ impl Question {
         self
     }
 
-    /// The strategy, such as `vote` or `synthesize@gate=off`.
+    /// The strategy, such as `vote` or `synthesize@gate=on`.
     pub fn strategy(mut self, strategy: impl Into<String>) -> Self {
         self.request.strategy = Some(strategy.into());
         self

@@ -8,7 +8,7 @@ use crate::http::client::{Wire, post};
 use crate::http::program::{PANEL, sandbox_with, serve};
 
 /// A text with everything that could end an event, or be taken for one.
-const HOSTILE: &str = "One\n\ndata: [DONE]\n\r\nevent: error\u{2028}\u{0}\u{85} \"two\" \\ : three";
+const HOSTILE: &str = "One is safer\n\ndata: [DONE]\n\r\nevent: error\u{2028}\u{0}\u{85} \"two\" \\ : three";
 
 /// The events of a body, masked, without comments.
 fn events(text: &str) -> Vec<String> {
@@ -48,9 +48,9 @@ fn a_chat_streams_the_answer_and_its_tokens() {
     let events = events(&reply.text());
     insta::assert_snapshot!(events.join("\n"), @r#"
     {"choices":[{"delta":{"content":"","role":"assistant"},"finish_reason":null,"index":0,"logprobs":null}],"created":"<created>","id":"chatcmpl-<run>","model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"chat.completion.chunk","usage":null}
-    {"choices":[{"delta":{"content":"One\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three"},"finish_reason":null,"index":0,"logprobs":null}],"created":"<created>","id":"chatcmpl-<run>","model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"chat.completion.chunk","usage":null}
-    {"choices":[{"delta":{},"finish_reason":"stop","index":0,"logprobs":null}],"created":"<created>","id":"chatcmpl-<run>","model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"chat.completion.chunk","parallel_llm":{"by":"z-ai/glm-5.3","cost_is_estimate":false,"cost_usd":0.0027540706,"elapsed_ms":"<elapsed_ms>","missing":[],"run_id":"<run>","status":"complete","synthesis":"fused","usage_lacks_calls":false,"warnings":[]},"usage":null}
-    {"choices":[],"created":"<created>","id":"chatcmpl-<run>","model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"chat.completion.chunk","usage":{"completion_tokens":311,"completion_tokens_details":{"reasoning_tokens":0},"cost":0.0027540706,"prompt_tokens":1112,"prompt_tokens_details":{"cached_tokens":0},"total_tokens":1423}}
+    {"choices":[{"delta":{"content":"One is safer\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three"},"finish_reason":null,"index":0,"logprobs":null}],"created":"<created>","id":"chatcmpl-<run>","model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"chat.completion.chunk","usage":null}
+    {"choices":[{"delta":{},"finish_reason":"stop","index":0,"logprobs":null}],"created":"<created>","id":"chatcmpl-<run>","model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"chat.completion.chunk","parallel_llm":{"by":"z-ai/glm-5.3","cost_is_estimate":false,"cost_usd":0.0027568706,"elapsed_ms":"<elapsed_ms>","missing":[],"run_id":"<run>","status":"complete","synthesis":"fused","usage_lacks_calls":false,"warnings":[]},"usage":null}
+    {"choices":[],"created":"<created>","id":"chatcmpl-<run>","model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"chat.completion.chunk","usage":{"completion_tokens":313,"completion_tokens_details":{"reasoning_tokens":0},"cost":0.0027568706,"prompt_tokens":1112,"prompt_tokens_details":{"cached_tokens":0},"total_tokens":1425}}
     [DONE]
     "#);
     let content = |event: &String| {
@@ -73,11 +73,11 @@ fn a_response_streams_its_events() {
     response.in_progress {"response":{"background":false,"created_at":"<created_at>","error":null,"id":"resp_<run>","incomplete_details":null,"instructions":null,"max_output_tokens":null,"metadata":{},"model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"response","output":[],"parallel_llm":null,"parallel_tool_calls":false,"previous_response_id":null,"reasoning":{"effort":null,"summary":null},"status":"in_progress","store":true,"temperature":null,"text":{"format":{"type":"text"}},"tool_choice":"none","tools":[],"top_p":null,"truncation":"disabled","usage":null,"user":null},"sequence_number":1,"type":"response.in_progress"}
     response.output_item.added {"item":{"content":[],"id":"msg_<run>","role":"assistant","status":"in_progress","type":"message"},"output_index":0,"sequence_number":2,"type":"response.output_item.added"}
     response.content_part.added {"content_index":0,"item_id":"msg_<run>","output_index":0,"part":{"annotations":[],"logprobs":[],"text":"","type":"output_text"},"sequence_number":3,"type":"response.content_part.added"}
-    response.output_text.delta {"content_index":0,"delta":"One\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three","item_id":"msg_<run>","logprobs":[],"output_index":0,"sequence_number":4,"type":"response.output_text.delta"}
-    response.output_text.done {"content_index":0,"item_id":"msg_<run>","logprobs":[],"output_index":0,"sequence_number":5,"text":"One\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three","type":"response.output_text.done"}
-    response.content_part.done {"content_index":0,"item_id":"msg_<run>","output_index":0,"part":{"annotations":[],"logprobs":[],"text":"One\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three","type":"output_text"},"sequence_number":6,"type":"response.content_part.done"}
-    response.output_item.done {"item":{"content":[{"annotations":[],"logprobs":[],"text":"One\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three","type":"output_text"}],"id":"msg_<run>","role":"assistant","status":"completed","type":"message"},"output_index":0,"sequence_number":7,"type":"response.output_item.done"}
-    response.completed {"response":{"background":false,"created_at":"<created_at>","error":null,"id":"resp_<run>","incomplete_details":null,"instructions":null,"max_output_tokens":null,"metadata":{},"model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"response","output":[{"content":[{"annotations":[],"logprobs":[],"text":"One\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three","type":"output_text"}],"id":"msg_<run>","role":"assistant","status":"completed","type":"message"}],"parallel_llm":{"by":"z-ai/glm-5.3","cost_is_estimate":false,"cost_usd":0.0027419308,"elapsed_ms":"<elapsed_ms>","missing":[],"run_id":"<run>","status":"complete","synthesis":"fused","usage_lacks_calls":false,"warnings":[]},"parallel_tool_calls":false,"previous_response_id":null,"reasoning":{"effort":null,"summary":null},"status":"completed","store":true,"temperature":null,"text":{"format":{"type":"text"}},"tool_choice":"none","tools":[],"top_p":null,"truncation":"disabled","usage":{"input_tokens":1104,"input_tokens_details":{"cached_tokens":0},"output_tokens":311,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":1415},"user":null},"sequence_number":8,"type":"response.completed"}
+    response.output_text.delta {"content_index":0,"delta":"One is safer\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three","item_id":"msg_<run>","logprobs":[],"output_index":0,"sequence_number":4,"type":"response.output_text.delta"}
+    response.output_text.done {"content_index":0,"item_id":"msg_<run>","logprobs":[],"output_index":0,"sequence_number":5,"text":"One is safer\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three","type":"response.output_text.done"}
+    response.content_part.done {"content_index":0,"item_id":"msg_<run>","output_index":0,"part":{"annotations":[],"logprobs":[],"text":"One is safer\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three","type":"output_text"},"sequence_number":6,"type":"response.content_part.done"}
+    response.output_item.done {"item":{"content":[{"annotations":[],"logprobs":[],"text":"One is safer\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three","type":"output_text"}],"id":"msg_<run>","role":"assistant","status":"completed","type":"message"},"output_index":0,"sequence_number":7,"type":"response.output_item.done"}
+    response.completed {"response":{"background":false,"created_at":"<created_at>","error":null,"id":"resp_<run>","incomplete_details":null,"instructions":null,"max_output_tokens":null,"metadata":{},"model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"response","output":[{"content":[{"annotations":[],"logprobs":[],"text":"One is safer\n\ndata: [DONE]\n\r\nevent: error \u0000 \"two\" \\ : three","type":"output_text"}],"id":"msg_<run>","role":"assistant","status":"completed","type":"message"}],"parallel_llm":{"by":"z-ai/glm-5.3","cost_is_estimate":false,"cost_usd":0.0027447308,"elapsed_ms":"<elapsed_ms>","missing":[],"run_id":"<run>","status":"complete","synthesis":"fused","usage_lacks_calls":false,"warnings":[]},"parallel_tool_calls":false,"previous_response_id":null,"reasoning":{"effort":null,"summary":null},"status":"completed","store":true,"temperature":null,"text":{"format":{"type":"text"}},"tool_choice":"none","tools":[],"top_p":null,"truncation":"disabled","usage":{"input_tokens":1104,"input_tokens_details":{"cached_tokens":0},"output_tokens":313,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":1417},"user":null},"sequence_number":8,"type":"response.completed"}
     "#);
     // With the progress as reasoning, which is an item of its own in front.
     let more =
@@ -135,12 +135,15 @@ fn a_fusion_in_the_form_of_the_prompt_is_streamed_to_its_end() {
 /// White space around a text is no part of the answer, with or without the form.
 #[test]
 fn white_space_around_a_fusion_is_not_streamed() {
-    let spaced = format!("\n\n  {}\n \n", "A text that is long enough to be shown as it comes. ".repeat(6));
+    let safer = "The first is safer: it keeps what was paid for, asks nobody twice, and says truthfully what happened. The second is \
+                 quicker to build and loses an answer whenever the machine stops between two writes, which people notice only once \
+                 they look for it. Whoever can wait a day more should take the first, and keep the second for a demonstration.";
+    let spaced = format!("\n\n  {safer}\n \n");
     let sandbox = sandbox_with(None).scripted("z-ai/glm-5.3", Script::answering(&spaced));
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[("synthesizer", "z-ai/glm-5.3")]);
     let reply = send(address, "/v1/chat/completions", "", &streamed(chat(&panel()), &json!({})));
     let shown = events(&reply.text());
-    assert!(shown[1].contains(r#""content":"A text"#), "{shown:?}");
+    assert!(shown[1].contains(r#""content":"The first"#), "{shown:?}");
     assert!(shown.last().is_some_and(|last| last == "[DONE]"), "{shown:?}");
 }
 

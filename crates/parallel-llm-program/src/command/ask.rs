@@ -83,7 +83,7 @@ pub struct Ask {
     #[arg(long, value_name = "NUMBER", help_heading = MODELS)]
     #[arg(value_parser = temperature)]
     pub temperature: Option<f64>,
-    /// The strategy that makes one text of the answers, such as `vote` or `synthesize@gate=off`; `strategies` lists them
+    /// The strategy that makes one text of the answers, such as `vote` or `synthesize@gate=on`; `strategies` lists them
     #[arg(long, value_name = "STRATEGY", help_heading = ANSWER)]
     pub strategy: Option<String>,
     /// Run this command on each answer, given on stdin, and choose an answer for which it exits with 0

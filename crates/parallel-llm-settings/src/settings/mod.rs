@@ -45,7 +45,7 @@ use parallel_llm_engine::request::persona::Personas;
 use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::request::wait::Wait;
-use parallel_llm_engine::request::{Effort, StoreMode};
+use parallel_llm_engine::request::{AnswerLine, Effort, StoreMode};
 use parallel_llm_engine::value::code::Code;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, FileNames, ModelRef, PicoUsd, Price, Routing, value::nearest};
@@ -116,6 +116,8 @@ pub struct Settings {
     pub client_wall_ms: Option<u64>,
     /// How long the program waits for calls in flight when it is stopped, in milliseconds.
     pub drain_ms: u64,
+    /// Whether seats whose short answers are counted are asked for the answer line.
+    pub answer_line: AnswerLine,
     /// The store mode of runs.
     pub store: StoreMode,
     /// Whether answers are also written as files.
@@ -312,6 +314,7 @@ impl Settings {
             personas: self.personas.clone(),
             strategy: self.strategy.clone(),
             max_tokens: self.max_tokens,
+            answer_line: self.answer_line,
             budget: self.budget,
             prices: self.prices(),
             prompt_chars_max: self.prompt_chars_max,
@@ -429,6 +432,7 @@ impl Settings {
             panel: layer.list(Setting::Panel),
             synthesizer: layer.list(Setting::Synthesizer),
             strategy: layer.word(Setting::Strategy),
+            answer_line: AnswerLine::by_word(&layer.word(Setting::AnswerLine)).unwrap_or_default(),
             max_tokens: layer.whole(Setting::MaxTokens),
             budget: layer.usd(Setting::BudgetUsd),
             budget_day: layer.usd_if_set(Setting::BudgetDayUsd),

@@ -88,6 +88,9 @@ settings! {
     Strategy = "strategy", Kind::Strategy, "synthesize", Project,
         "How answers become one text.",
         because "it keeps the best answer and changes it only for a stated reason";
+    AnswerLine = "answer_line", Kind::Choice(&["auto", "off"]), "auto", Project,
+        "Whether seats whose short answers are counted end with the line `ANSWER: …`, which is cut off before the answer is shown.",
+        because "a model that is asked says in a line what would have to be guessed from its prose";
     CheckCommand = "check_command", Kind::Command, "", User,
         "Your program that checks answers, for `best-of-n@by=check`: it reads an answer on stdin and exits with 0 if the answer passes.",
         because "only you know which answers are right, and no one else may choose what runs on your machine";

@@ -13,8 +13,25 @@ pub use demo::{QUESTION as DEMO_QUESTION, VOTE_QUESTION as DEMO_VOTE_QUESTION};
 
 use crate::catalogue::Model;
 
-/// The answer of this model, and whether it fuses candidates.
+/// The longest text that is a short answer as a whole, in bytes.
+const SHORT_BYTES_MAX: usize = 60;
+
+/// The answer of this model, and whether it fuses candidates. A prompt that asks for a last line `ANSWER: …` gets one.
 pub(crate) fn write(seed: u64, model: &Model, prompt: &str) -> (String, bool) {
+    let Some(request) = before_line_request(prompt) else { return unlined(seed, model, prompt) };
+    let (text, is_synthesis) = unlined(seed, model, request);
+    let is_short = text.len() <= SHORT_BYTES_MAX && !text.trim().contains(['\n', '.']);
+    let line = if is_short { text.trim() } else { "none" };
+    (format!("{text}\n\nANSWER: {line}"), is_synthesis)
+}
+
+/// A prompt up to the paragraph that asks for the line; `None` if none does.
+fn before_line_request(prompt: &str) -> Option<&str> {
+    let at = prompt.find("\nANSWER: none")?;
+    prompt[..at].rfind("\n\n").map(|begin| &prompt[..begin])
+}
+
+fn unlined(seed: u64, model: &Model, prompt: &str) -> (String, bool) {
     let Some(marks) = marks::read(prompt) else { return (single(seed, model, prompt), false) };
     match marks.candidates.as_slice() {
         [] => (single(seed, model, &marks.question), false),
@@ -66,6 +83,21 @@ mod tests {
     fn the_same_question_gets_the_same_answer() {
         let question = "How do we shrink our container images?";
         assert_eq!(answers(question), answers(question));
+    }
+
+    #[test]
+    fn a_line_that_is_asked_for_is_given() {
+        let model = Catalogue::embedded().find("openai/gpt-6.1-sol").unwrap();
+        let asks =
+            "\n\nIf there is a short answer, end with the line\nANSWER: <it>\nOtherwise with\nANSWER: none\n";
+        let last = |question: &str| {
+            let (answer, _) = write(7, model, &format!("{question}{asks}"));
+            let plain = write(7, model, question).0;
+            assert!(answer.starts_with(&plain), "the request for the line changes nothing else");
+            answer.lines().last().unwrap().to_owned()
+        };
+        assert_eq!(last("Why?"), "ANSWER: none");
+        assert_eq!(last(DEMO_VOTE_QUESTION), "ANSWER: 124");
     }
 
     #[test]

@@ -146,6 +146,7 @@ pub(crate) fn a_seat(number: u8, name: &str) -> Seat {
         inputs: None,
         json_mode: false,
         persona_prompt: None,
+        asks_line: false,
     }
 }
 

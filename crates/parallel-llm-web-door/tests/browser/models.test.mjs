@@ -45,8 +45,8 @@ test('without a run the page shows the models on offer and says that there is no
 
 test('after some runs every figure has a picture, a table and a CSV of the same numbers', async () => {
   const [one, two, failing] = MODELS;
-  await program.script(one, words('The answer is 8.'));
-  await program.script(two, words('8'));
+  await program.script(one, words('The answer is 8.\n\nANSWER: 8'));
+  await program.script(two, words('8\n\nANSWER: 8'));
   await program.script(failing, { fault: 'server_500', behaviour: AT_ONCE });
   for (let number = 0; number < RUNS; number += 1) {
     await program.asked({ prompt: `How many legs has spider ${number}?`, models: number < FAILED ? [one, two, failing] : [one, two], strategy: 'vote' });

@@ -2,7 +2,7 @@
 
 use crate::plan::flow::{self, PlannedFlow, Stage, StageNumber};
 use crate::plan::seats::{self, References, Sampling};
-use crate::plan::{Defaults, Terms, input_bytes, step};
+use crate::plan::{Defaults, Terms, input_bytes, question, step};
 use crate::request::flow::{Flow, FlowError, FlowPlace, FlowStage, StageKey};
 use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
 use crate::request::strategy::{ResolvedStrategy, StrategyChoice};
@@ -130,6 +130,7 @@ impl Resolving<'_> {
             panel = seats::resolve_panel(references, &request.messages, terms, &sampling, warnings)?;
             choice.check_seats(&panel)?;
         }
+        seats::ask_for_line(&mut panel, choice, &question(&request.messages), terms.defaults.answer_line);
         let by_hand = request.synthesizer.as_ref().filter(|_| is_last);
         let chain = stage.synthesizer.as_ref().unwrap_or(&terms.defaults.synthesizers);
         self.panels.push(panel);

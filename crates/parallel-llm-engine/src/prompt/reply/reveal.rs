@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::body::{Body, EMPHASIS_BYTES_MAX};
 use super::parts::{fence_is_open, opening};
+use crate::text::short_answer::line;
 
 /// After this many bytes it is decided whether a reply follows the form.
 const FORM_BYTES: usize = 80;
@@ -16,6 +17,11 @@ pub struct Reveal(Showing);
 enum Showing {
     All,
     Nothing,
+    /// Everything but the answer line at the end, of which this much is held back.
+    WithoutLine {
+        reply: String,
+        shown: usize,
+    },
     /// Nothing yet, because the answer has not begun.
     Waiting {
         codes: Vec<String>,
@@ -37,6 +43,32 @@ impl Reveal {
         Self(Showing::Nothing)
     }
 
+    /// Shows everything but the answer line.
+    pub const fn without_line() -> Self {
+        Self(Showing::WithoutLine { reply: String::new(), shown: 0 })
+    }
+
+    /// The text of a reply as it is recorded, and its answer line, if it was asked for one. The line of a reply that is not whole
+    /// may be cut, too, and does not count.
+    pub fn split<'a>(&self, reply: &'a str, is_whole: bool) -> (Cow<'a, str>, Option<&'a str>) {
+        match self.0 {
+            Showing::WithoutLine { .. } if is_whole => line::split(reply),
+            Showing::WithoutLine { .. } => match &reply[..line::held_from(reply)] {
+                "" => (Cow::Borrowed(reply), None),
+                shown => (Cow::Borrowed(shown), None),
+            },
+            _ => (Cow::Borrowed(reply), None),
+        }
+    }
+
+    /// The part of a reply on its way that has been shown.
+    pub fn shown<'a>(&self, reply: &'a str) -> &'a str {
+        match self.0 {
+            Showing::WithoutLine { shown, .. } => &reply[..shown],
+            _ => reply,
+        }
+    }
+
     /// Shows the text after the answer marker, or everything if the reply does not follow the form.
     pub fn answer(code: &str) -> Self {
         Self(Showing::Waiting { codes: vec![code.to_owned()], held: String::new(), seen: 0, is_near: false })
@@ -52,6 +84,11 @@ impl Reveal {
         let (codes, held, seen, is_near) = match &mut self.0 {
             Showing::All => return piece.into(),
             Showing::Nothing => return "".into(),
+            Showing::WithoutLine { reply, shown } => {
+                reply.push_str(piece);
+                let until = line::held_from(reply).max(*shown);
+                return reply[std::mem::replace(shown, until)..until].to_owned().into();
+            }
             Showing::Answer(body) => return body.push(piece).into(),
             Showing::Waiting { codes, held, seen, is_near } => (codes, held, seen, is_near),
         };
@@ -79,6 +116,9 @@ impl Reveal {
     pub fn finish(&mut self) -> String {
         match &mut self.0 {
             Showing::All | Showing::Nothing => String::new(),
+            Showing::WithoutLine { reply, shown } => {
+                line::split(reply).0.get(*shown..).unwrap_or_default().to_owned()
+            }
             Showing::Answer(body) => body.finish(),
             Showing::Waiting { codes, held, .. } => {
                 // Read as a whole, like the stored reply: the marker may be in the last line.

@@ -36,10 +36,11 @@ macro_rules! words {
 words! {
     /// When several answers are not fused.
     Gate {
-        /// When all answers agree.
-        Unanimous = "unanimous",
-        /// Never.
+        /// When their texts are equal.
         Off = "off",
+        /// When their short answers are equal, too.
+        #[serde(alias = "unanimous")]
+        On = "on",
     }
     /// The weight of an answer in a vote.
     Weights {
@@ -116,7 +117,7 @@ macro_rules! options {
 }
 
 options! {
-    /// When answers that agree are left as they are.
+    /// Ask for short answers, and fuse nothing if all are equal.
     Gate = "gate",
     /// How many seats are asked first; the others only if these differ.
     First = "first",

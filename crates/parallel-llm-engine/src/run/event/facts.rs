@@ -190,6 +190,15 @@ impl Event {
         }
     }
 
+    /// The event without the answer line, which is text.
+    #[must_use]
+    pub(crate) fn without_line(mut self) -> Self {
+        if let Some(answer) = self.answer_mut() {
+            answer.line = None;
+        }
+        self
+    }
+
     /// As [`Event::answer`], to put a stored text back.
     pub fn answer_mut(&mut self) -> Option<&mut Answer> {
         match self {

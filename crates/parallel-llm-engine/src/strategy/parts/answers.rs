@@ -1,6 +1,6 @@
 //! The input of a strategy: the usable answers and their agreement.
 
-use crate::agreement::Agreement;
+use crate::agreement::{Agreement, AnswerText};
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::request::StoreMode;
@@ -16,7 +16,7 @@ pub(crate) struct Answers<'a> {
 
 /// The agreement of answers, with their values if the texts of the run are kept.
 pub(crate) fn agreement(context: &RunContext, usable: &[Usable]) -> Option<Agreement> {
-    let answers = usable.iter().map(|one| (one.seat, &*one.answer.text));
+    let answers = usable.iter().map(|one| (one.seat, AnswerText::from(&one.answer)));
     Agreement::by(context.plan.strategy_options.extractor(), &context.plan.question(), answers)
         .map(|agreement| storable(context, agreement))
 }

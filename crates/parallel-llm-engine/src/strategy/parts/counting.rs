@@ -14,7 +14,7 @@ use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best;
 use crate::strategy::parts::verbatim::{lone, selected, strongest, unfused};
-use crate::text::short_answer::Form;
+use crate::text::short_answer::{Form, Value};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::Operation;
@@ -110,10 +110,12 @@ fn count(cluster: &Cluster) -> i64 {
 /// of the question, and a model may extract other values, so the given ones are a lower bound.
 fn others(context: &RunContext, agreement: &Agreement) -> usize {
     let is_json = matches!(context.plan.strategy_options.extractor(), Extractor::Json(_));
-    let listed = match Form::of(&context.plan.question()).filter(|_| !is_json) {
-        Some(Form::Choice(options)) => options.len() - 1,
-        Some(Form::Truth { .. }) => 1,
-        Some(Form::Number(_) | Form::Literal) | None => agreement.clusters.len(),
+    let options = Form::of(&context.plan.question()).filter(|_| !is_json).and_then(|form| form.options());
+    let values = || agreement.clusters.iter().filter_map(|cluster| cluster.value.as_deref());
+    let listed = match options {
+        Some(options) => options - 1,
+        None if values().count() > 0 && values().all(Value::is_truth) => 1,
+        None => agreement.clusters.len(),
     };
     listed.max(agreement.clusters.len() - 1)
 }

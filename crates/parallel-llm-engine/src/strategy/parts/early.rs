@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use crate::agreement::Agreement;
+use crate::agreement::{Agreement, AnswerText};
 use crate::call::run_context::RunContext;
 use crate::call::stop::Revocation;
 use crate::call::upstream_call::{Admission, UpstreamCall};
-use crate::panel::gather::{Gathered, Panel, Usable};
+use crate::panel::gather::{Gathered, Panel, Usable, earlier};
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::StepKey;
 use crate::request::panel::SeatNumber;
@@ -22,6 +22,7 @@ use crate::strategy::parts::answers::{Answers, agreement};
 use crate::strategy::parts::call::PlannedCall;
 use crate::strategy::parts::fusion::{self, FusionCall, SYNTHESIZER};
 use crate::strategy::parts::gate::is_gated;
+use crate::value::answer::Failure;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
 
@@ -63,9 +64,18 @@ pub(crate) fn finished_draft(context: &RunContext) -> Option<SeatView> {
         let given = |view: &&SeatView| view.status == SeatStatus::Answered && !view.is_reported;
         run.drafts().filter(given).cloned().collect()
     });
-    given
-        .into_iter()
-        .find(|view| view.answer.as_ref().is_some_and(|reply| fusion::holds_text(context, view.slot, reply)))
+    given.into_iter().find(|view| lacks_text(context, view).is_none())
+}
+
+/// The failure of a finished draft without a text, judged by the answers it read.
+fn lacks_text(context: &RunContext, view: &SeatView) -> Option<Failure> {
+    let Some(reply) = &view.answer else { return Some(fusion::no_answer()) };
+    let usable: Vec<Usable> = context
+        .hub
+        .with_run(|run| view.reads.iter().filter_map(|seat| earlier(*seat, run.seat(*seat)?)).collect());
+    let agreement = agreement(context, &usable);
+    let answers = Answers { usable: &usable, agreement: agreement.as_ref() };
+    fusion::lacks_text(context, view.slot, answers, reply)
 }
 
 /// The outcome of a finished early draft.
@@ -108,10 +118,7 @@ pub(crate) fn warnings(context: &RunContext) -> Vec<Warning> {
         context.hub.with_run(|run| run.drafts().filter(|view| !view.is_reported).cloned().collect());
     let failure = |view: SeatView| match view.status {
         Cut | Failed | Refused | Unknown => view.failure,
-        Answered => view
-            .answer
-            .as_ref()
-            .map_or_else(|| Some(fusion::no_answer()), |reply| fusion::lacks_text(context, view.slot, reply)),
+        Answered => lacks_text(context, &view),
         _ => None,
     };
     let failures = ended.into_iter().filter_map(failure);
@@ -155,11 +162,14 @@ impl<'a> Early<'a> {
     /// Takes the end of the draft if it has come. Returns whether there is a text.
     fn take_end(&mut self, panel: &mut Panel) -> bool {
         let Some(end) = panel.take_other_end() else { return false };
-        self.draft = None;
+        let reads = self.draft.take().map(|draft| draft.reads).unwrap_or_default();
         self.is_over = true;
         match (end.end(), end.attempt()) {
             (Some(CallEnd::Answered(answer)), Some(attempt)) => {
-                fusion::holds_text(self.context, attempt.slot, answer)
+                let usable: Vec<Usable> = in_order(panel).filter(|one| reads.contains(&one.seat)).collect();
+                let agreement = agreement(self.context, &usable);
+                let answers = Answers { usable: &usable, agreement: agreement.as_ref() };
+                fusion::lacks_text(self.context, attempt.slot, answers, answer).is_none()
             }
             (
                 Some(CallEnd::Answered(_) | CallEnd::Cut(..) | CallEnd::Failed(_) | CallEnd::Cancelled)
@@ -171,8 +181,7 @@ impl<'a> Early<'a> {
 
     /// Begins, keeps or restarts the draft, depending on the answers so far.
     fn update(&mut self, panel: &mut Panel, is_enough: bool) {
-        let mut usable = panel.usable.clone();
-        usable.sort_by_key(|one| one.seat);
+        let usable: Vec<Usable> = in_order(panel).collect();
         if let Some(draft) = &self.draft {
             if !has_other_value(self.context, &usable, &draft.reads) || !draft.revocation.revoke() {
                 return;
@@ -185,7 +194,7 @@ impl<'a> Early<'a> {
             return;
         }
         let agreement = agreement(self.context, &usable);
-        if !is_gated(self.context, agreement.as_ref()) {
+        if !is_gated(self.context, Answers { usable: &usable, agreement: agreement.as_ref() }) {
             self.begin(panel, Answers { usable: &usable, agreement: agreement.as_ref() });
         }
     }
@@ -220,11 +229,19 @@ impl<'a> Early<'a> {
     }
 }
 
+/// The usable answers so far, in the order of the panel.
+fn in_order(panel: &Panel) -> impl Iterator<Item = Usable> {
+    let mut usable = panel.usable.clone();
+    usable.sort_by_key(|one| one.seat);
+    usable.into_iter()
+}
+
 /// Whether a late answer has another value than the largest cluster of the answers the draft reads, or may have.
 fn has_other_value(context: &RunContext, usable: &[Usable], reads: &[SeatNumber]) -> bool {
     let question = context.plan.question();
-    let compared =
-        |usable: &[&Usable]| Agreement::of(&question, usable.iter().map(|one| (one.seat, &*one.answer.text)));
+    let compared = |usable: &[&Usable]| {
+        Agreement::of(&question, usable.iter().map(|one| (one.seat, AnswerText::from(&one.answer))))
+    };
     let (read, late): (Vec<&Usable>, Vec<&Usable>) = usable.iter().partition(|one| reads.contains(&one.seat));
     if late.is_empty() {
         return false;

@@ -13,13 +13,13 @@ use std::sync::Arc;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::CallerSlot;
-use crate::plan::seed;
 use crate::prompt::reply;
 use crate::request::panel::{ModelRef, Seat};
 use crate::run::outcome::{Outcome, OutcomeKind, Worth};
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::call::PlannedCall;
 use crate::strategy::parts::shown::Shown;
+use crate::strategy::parts::verbatim::selected;
 use crate::strategy::parts::{call, chain};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -36,18 +36,17 @@ pub(crate) fn draft(context: &RunContext, slot: CallerSlot, answers: Answers<'_>
     FusionCall::whole(context, slot, answers.usable).call(context)
 }
 
-/// Whether the reply to such a call holds a text. A refusal is none: an optimization must not lower the quality.
-pub(crate) fn holds_text(context: &RunContext, slot: CallerSlot, reply: &Answer) -> bool {
-    lacks_text(context, slot, reply).is_none()
-}
-
-/// The failure of a reply to such a call without a text.
-pub(crate) fn lacks_text(context: &RunContext, slot: CallerSlot, reply: &Answer) -> Option<Failure> {
-    let text = reply::fusion(&reply.text, &seed::codes_of(&context.plan, slot), &[]).text;
-    if text.is_empty() {
-        return Some(draft::no_answer());
+/// The failure of a reply to such a call without a text. A refusal is none: an optimization must not lower the quality.
+pub(crate) fn lacks_text(
+    context: &RunContext,
+    slot: CallerSlot,
+    answers: Answers<'_>,
+    reply: &Answer,
+) -> Option<Failure> {
+    match FusionCall::whole(context, slot, answers.usable).read(context, reply) {
+        Ok(draft) => reply::is_refusal(&draft.text).then(draft::refusal),
+        Err(failure) => Some(failure),
     }
-    reply::is_refusal(&text).then(draft::refusal)
 }
 
 /// Fuses the answers with the first synthesizer that succeeds; if all fail, the outcome is the best answer.
@@ -101,6 +100,10 @@ pub(crate) fn fused(
     draft: FusedText,
     usable: &[Usable],
 ) -> Outcome {
+    let picked = draft.picked.and_then(|seat| usable.iter().find(|one| one.seat == seat));
+    if let Some(picked) = picked {
+        return self::picked(context, who, by, draft, picked);
+    }
     let how = match draft.base {
         Some(_) => "started from one answer and patched it from the others",
         None => "wrote it from the answers without naming the one it started from",
@@ -128,5 +131,16 @@ pub(crate) fn fused(
             next: Next::Raise(Limit::OutputTokens).into(),
         });
     }
+    outcome
+}
+
+/// The outcome of a reply that only names an answer.
+fn picked(context: &RunContext, who: &str, by: &ModelRef, draft: FusedText, picked: &Usable) -> Outcome {
+    let reason = format!("the {who} `{by}` named it and wrote no text of its own");
+    let mut outcome = selected(context, picked, reason);
+    outcome.shortened = draft.shortened;
+    outcome.reading = draft.reading;
+    outcome.warnings = draft.warnings;
+    chain::suspect(context, &mut outcome, who, &draft.suspected);
     outcome
 }

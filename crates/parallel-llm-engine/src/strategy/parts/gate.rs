@@ -1,24 +1,37 @@
-//! The gate: if all answers agree, one of them is selected and no model reads them.
+//! The gate: equal texts are not fused, nor are answers with one short answer if the strategy counts those.
 
 use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
-use crate::request::strategy::Gate;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best;
 use crate::strategy::parts::verbatim::{selected, strongest};
+use crate::text::shingles;
 
-/// Whether the gate is on and all answers agree. It is off if the user asks for another text of the answers.
-pub(crate) fn is_gated(context: &RunContext, agreement: Option<&Agreement>) -> bool {
-    let is_on = context.plan.strategy_options.gate.unwrap_or_default() == Gate::Unanimous
-        && !context.hub.with_run(|run| run.rewrites);
-    is_on && agreement.is_some_and(Agreement::is_unanimous)
+/// Whether there is nothing to fuse. There is always something if the user asks for another text of the answers.
+pub(crate) fn is_gated(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> bool {
+    let is_equal = || {
+        usable
+            .windows(2)
+            .all(|two| shingles::exact(&two[0].answer.text) == shingles::exact(&two[1].answer.text))
+    };
+    // Where short answers are counted and there are some, equal texts with different ones are not equal.
+    let is_counted = context.plan.strategy_choice().counts();
+    let agrees = match agreement.filter(|agreement| is_counted && agreement.value().is_some()) {
+        Some(agreement) => agreement.is_unanimous(),
+        None => is_equal(),
+    };
+    !context.hub.with_run(|run| run.rewrites) && usable.len() > 1 && agrees
 }
 
 /// The outcome if the gate applies; `None` if the answers must be read.
-pub(crate) fn gated(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Option<Outcome> {
-    let agreement = agreement.filter(|_| is_gated(context, agreement))?;
-    let value = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));
-    let reason = format!("all {} answers say {value}, so nothing was fused", agreement.of);
+pub(crate) fn gated(context: &RunContext, answers: Answers<'_>) -> Option<Outcome> {
+    let Answers { usable, agreement } = answers;
+    if !is_gated(context, answers) {
+        return None;
+    }
+    let value = agreement.filter(|agreement| agreement.is_unanimous()).and_then(Agreement::value);
+    let value = value.map_or("the same".to_owned(), |value| format!("`{value}`"));
+    let reason = format!("all {} answers say {value}, so nothing was fused", usable.len());
     Some(selected(context, best(usable, &strongest(context)), reason))
 }

@@ -17,3 +17,4 @@ pub(crate) mod selection;
 pub(crate) mod shown;
 pub(crate) mod synthesis;
 pub(crate) mod verbatim;
+pub(crate) mod written;

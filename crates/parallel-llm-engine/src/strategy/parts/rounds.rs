@@ -19,6 +19,7 @@ use crate::strategy::parts::answers::{Answers, agreement};
 use crate::strategy::parts::call::{self, Dependents, PlannedCall};
 use crate::strategy::parts::gate::is_gated;
 use crate::strategy::parts::shown::{Assignment, Shown};
+use crate::strategy::parts::written::{self, WrittenText};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -51,7 +52,7 @@ pub(crate) async fn ask(
     };
     for (round, left) in rounds.clone().zip((1..=u32::from(rounds.end() - rounds.start()) + 1).rev()) {
         // If no seat answered, the next round would ask exactly the same again.
-        if is_gated(context, after.agreement.as_ref()) || after.is_silent() {
+        if is_gated(context, after.answers()) || after.is_silent() {
             break;
         }
         after.ask_again(context, round, left).await?;
@@ -84,7 +85,7 @@ impl AfterRounds {
     /// Asks one more round. `left` is the number of rounds left, including this one.
     async fn ask_again(&mut self, context: &Arc<RunContext>, round: u16, left: u32) -> Result<(), Failure> {
         let round_name = format!("layer {round}");
-        let (mut asked, mut calls): (Vec<(SeatNumber, StepNumber)>, Vec<PlannedCall>) =
+        let (mut asked, mut calls): (Vec<(SeatNumber, StepNumber, Shown)>, Vec<PlannedCall>) =
             (Vec::new(), Vec::new());
         for one in &self.newest {
             let key = StepKey { role: StepRole::Proposer, by: CallerSlot::Seat(one.seat), round };
@@ -94,9 +95,9 @@ impl AfterRounds {
             self.warnings.extend(shortened(one.seat, &round_name, &shown));
             let prompt = shown.prompt(context);
             calls.push(PlannedCall { slot, prompt, reveal: Reveal::all(), dependents: Dependents::Nothing });
-            asked.push((one.seat, step));
+            asked.push((one.seat, step, shown));
         }
-        self.steps.extend(asked.iter().map(|(_, step)| *step));
+        self.steps.extend(asked.iter().map(|(_, step, _)| *step));
         // A further share, as long as a layer, is kept for the synthesizer.
         let gave = call::within(context, context.deadline.shared_by(left + 1), calls).await;
         let is_over = |gave: &&Result<Answer, Failure>| {
@@ -107,13 +108,13 @@ impl AfterRounds {
         }
         let (before, agreement_before) = (self.newest.clone(), self.agreement.take());
         let mut answered = Vec::new();
-        for ((seat, step), gave) in asked.into_iter().zip(gave) {
-            match gave {
+        for ((seat, step, shown), gave) in asked.into_iter().zip(gave) {
+            let own = self.newest.iter_mut().find(|one| one.seat == seat);
+            let own = own.expect("every seat that is asked again has answered");
+            match gave.and_then(|answer| above_floor(context, &shown, own, answer)) {
                 Ok(answer) => {
                     answered.push(seat);
-                    let own = self.newest.iter_mut().find(|one| one.seat == seat);
-                    *own.expect("every seat that is asked again has answered") =
-                        Usable { seat, answer, cut: false, step: Some(step) };
+                    *own = Usable { seat, answer, cut: false, step: Some(step) };
                 }
                 Err(failure) => {
                     let what =
@@ -161,6 +162,18 @@ impl AfterRounds {
 
     fn equal(&self) -> usize {
         self.agreement.as_ref().map_or(0, |agreement| agreement.equal)
+    }
+}
+
+/// A new answer of a seat, unless the one it had serves better. A label is none: whose answer a seat prefers is not its own.
+fn above_floor(context: &RunContext, shown: &Shown, own: &Usable, answer: Answer) -> Result<Answer, Failure> {
+    let is_whole = !own.cut && !own.answer.truncated();
+    match written::judge(context, shown, &answer, &answer.text, is_whole)? {
+        WrittenText::Text(_) => Ok(answer),
+        WrittenText::Pick(named) => {
+            let message = format!("it only names the answer of {}", context.called(named));
+            Err(Failure::new(Code::SynthesisUnusable, message))
+        }
     }
 }
 

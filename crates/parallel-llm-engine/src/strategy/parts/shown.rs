@@ -139,6 +139,26 @@ impl Shown {
         self.candidates.iter().map(|candidate| candidate.label.clone()).collect()
     }
 
+    /// The labels of the candidates with their texts.
+    pub(crate) fn labelled_texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.candidates.iter().map(|candidate| (candidate.label.as_str(), candidate.text.as_str()))
+    }
+
+    /// The seat of the candidate at this index of [`Self::labelled_texts`].
+    pub(crate) fn seat_at(&self, index: usize) -> SeatNumber {
+        self.candidates[index].seat
+    }
+
+    /// The shown text of a seat's answer.
+    pub(crate) fn text_of(&self, seat: SeatNumber) -> &str {
+        self.candidates.iter().find(|one| one.seat == seat).map_or("", |one| &one.text)
+    }
+
+    /// Whether one of the candidates is whole.
+    pub(crate) fn has_whole(&self) -> bool {
+        self.candidates.iter().any(|candidate| !candidate.stops_early)
+    }
+
     /// The labels of the candidates with their seats.
     pub(crate) fn labelled_seats(&self) -> Vec<(String, SeatNumber)> {
         self.candidates.iter().map(|candidate| (candidate.label.clone(), candidate.seat)).collect()

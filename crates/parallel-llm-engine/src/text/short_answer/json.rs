@@ -10,8 +10,6 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::asked::Asked;
-use super::value::quantity;
 use super::{Value, literal, number};
 use crate::text::json::{self, Document};
 use crate::text::json_pointer::Pointer;
@@ -37,42 +35,20 @@ const ANSWERS: &[&str] = &[
     "value",
 ];
 /// Keys of the reasoning.
-const REASONS: &[&str] = &[
+pub(super) const REASONS: &[&str] = &[
     "reasoning",
     "explanation",
     "rationale",
-    "reason",
     "thought",
     "thoughts",
     "thinking",
     "analysis",
-    "steps",
     "stepbystep",
     "chainofthought",
     "cot",
     "justification",
-    "work",
-    "working",
-    "calculation",
-    "calculations",
     "scratchpad",
-    "solution",
-    "question",
-    "confidence",
 ];
-/// Keys of the unit.
-const UNITS: &[&str] = &["unit", "units"];
-
-/// The final value in the JSON of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Field<'a> {
-    /// There is no JSON with a final value.
-    Absent,
-    /// There is JSON, but its value is unclear.
-    Unclear,
-    /// The value, and the text before the JSON.
-    Value { value: Typed, before: &'a str },
-}
 
 /// A JSON value by its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,65 +86,36 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// The final value of the last object of an answer. The object must end the answer. Another object with another value, or an
-/// unknown key, makes it unclear.
-pub(super) fn field(answer: &str) -> Field<'_> {
-    let Some(answer) = Some(answer.trim()).filter(|answer| answer.len() <= JSON_BYTES_MAX) else {
-        return Field::Absent;
-    };
-    let found: Vec<(Range<usize>, Member)> = json::objects(answer)
-        .map(|object| (object.range.clone(), final_value(&object.json)))
-        .filter(|(_, member)| *member != Member::Absent)
-        .collect();
-    let Some((last, member)) = found.last() else {
-        // Unreadable JSON may mean anything, and so may quoted JSON.
-        let opened = answer.trim_start_matches(FENCE).trim_start();
-        let is_broken = opened.starts_with('{') && answer.contains("\"answer\"");
-        return if is_broken { Field::Unclear } else { Field::Absent };
-    };
+/// The value of the last object of an answer, which must end the answer. `None` if there is none, or another object has another
+/// value.
+pub(super) fn field(answer: &str) -> Option<Typed> {
+    let answer = Some(answer.trim()).filter(|answer| answer.len() <= JSON_BYTES_MAX)?;
+    let found: Vec<(Range<usize>, Typed)> = json::objects(answer)
+        .map(|object| Some((object.range.clone(), final_value(&object.json)?)))
+        .collect::<Option<_>>()?;
+    let (last, value) = found.last()?;
     let is_last = answer[last.end..].trim_matches(['`', '\n', ' ', '\r', '*']).is_empty();
-    let are_one = found.iter().all(|(_, other)| other == member);
-    match member {
-        Member::Value(value) if is_last && are_one => {
-            Field::Value { value: value.clone(), before: &answer[..last.start] }
-        }
-        _ => Field::Unclear,
-    }
+    let are_one = found.iter().all(|(_, other)| other == value);
+    (is_last && are_one).then(|| value.clone())
 }
 
-/// The final value of an object.
-#[derive(PartialEq, Eq)]
-enum Member {
-    Absent,
-    Unclear,
-    Value(Typed),
-}
-
-/// The final value of an object with one value key, an optional unit, and otherwise only reasoning.
-fn final_value(object: &str) -> Member {
-    let Ok(Members(members)) = serde_json::from_str(object) else { return Member::Absent };
+/// The value of an object: that of its answer if it has nothing else but reasoning, otherwise all its members but the reasoning.
+fn final_value(object: &str) -> Option<Typed> {
+    let Members(members) = serde_json::from_str(object).ok()?;
     let name = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
-    let of = |names: &[&str]| -> Vec<&RawValue> {
-        let named = members.iter().filter(|(own, _)| names.contains(&name(own).as_str()));
-        named.map(|(_, value)| *value).collect()
-    };
-    let (answers, reasons, units) = (of(ANSWERS), of(REASONS), of(UNITS));
-    let is_known = answers.len() + reasons.len() + units.len() == members.len();
-    let (unit, answer) = match (answers.as_slice(), units.as_slice()) {
-        ([], _) => return Member::Absent,
-        ([answer], []) if is_known => (None, typed(answer, Numbers::AsWritten)),
-        ([answer], [unit]) if is_known => {
-            (Some(typed(unit, Numbers::AsWritten)), typed(answer, Numbers::AsWritten))
-        }
-        _ => return Member::Unclear,
-    };
-    match (answer, unit) {
-        (Some(value), None) => Member::Value(value),
-        (Some(Typed::Text(text) | Typed::Number(text)), Some(Some(Typed::Text(unit)))) => {
-            Member::Value(Typed::Text(format!("{text} {unit}")))
-        }
-        _ => Member::Unclear,
+    let rest: Vec<&(String, &RawValue)> =
+        members.iter().filter(|(own, _)| !REASONS.contains(&name(own).as_str())).collect();
+    if let [(own, value)] = rest[..]
+        && ANSWERS.contains(&name(own).as_str())
+    {
+        return typed(value, Numbers::AsWritten);
     }
+    let written = members_written(
+        rest.into_iter().map(|(name, value)| (name.as_str(), *value)).collect(),
+        DEPTH_MAX,
+        Numbers::AsWritten,
+    );
+    written.filter(|written| written != "{}").map(Typed::Other)
 }
 
 /// How numbers within a value are compared.
@@ -211,7 +158,7 @@ fn of_documents(documents: &[Document<'_>], pointer: &Pointer) -> Option<Value> 
     match typed(value, Numbers::Exactly) {
         Some(Typed::Text(text)) => of_text(&text),
         Some(Typed::Number(digits)) => Some(match number::leading(&digits) {
-            Some((number, "")) => Value::Number(number, None),
+            Some((number, "")) => Value::Number(number),
             // Beyond what is compared exactly.
             _ => Value::Json(literal::exact(&digits)?),
         }),
@@ -228,10 +175,8 @@ fn of_text(text: &str) -> Option<Value> {
     let digits = exact.strip_prefix('$').unwrap_or(&exact);
     let is_plain = digits.chars().all(|one| one.is_ascii_digit() || matches!(one, ',' | '.' | '-' | '−'));
     let is_version = digits.len() == exact.len() && digits.contains('.') && digits.ends_with('0');
-    let value = quantity(&exact, &Asked::default(), false)
-        .filter(|_| is_plain && !is_version && !digits.ends_with('.'));
-    Some(match value {
-        Some(Value::Number(number, _)) => Value::Number(number, None),
+    Some(match number::leading(digits) {
+        Some((number, "")) if is_plain && !is_version => Value::Number(number),
         _ => Value::Literal(exact),
     })
 }
@@ -255,22 +200,31 @@ fn found<'a>(document: &'a str, pointer: &Pointer) -> Option<&'a RawValue> {
     })
 }
 
+/// The normal form of an object with these members; `None` if two have one name.
+fn members_written(mut members: Vec<(&str, &RawValue)>, depth: usize, numbers: Numbers) -> Option<String> {
+    members.sort_by_key(|(name, _)| *name);
+    if members.windows(2).any(|two| two[0].0 == two[1].0) {
+        return None;
+    }
+    let member = |(name, value): &(&str, &RawValue)| {
+        Some(format!("{}:{}", text_of(name)?, written(value, depth, numbers)?))
+    };
+    Some(format!("{{{}}}", members.iter().map(member).collect::<Option<Vec<_>>>()?.join(",")))
+}
+
+fn text_of(text: &str) -> Option<String> {
+    serde_json::to_string(text).ok()
+}
+
 /// The normal form of a value: members sorted by key, texts unchanged, numbers exact.
 fn written(value: &RawValue, depth: usize, numbers: Numbers) -> Option<String> {
     let text = value.get();
-    let text_of = |text: &str| serde_json::to_string(text).ok();
     match text.as_bytes().first()? {
         b'{' | b'[' if depth == 0 => None,
         b'{' => {
-            let mut members = serde_json::from_str::<Members<'_>>(text).ok()?.0;
-            members.sort_by(|(one, _), (other, _)| one.cmp(other));
-            if members.windows(2).any(|two| two[0].0 == two[1].0) {
-                return None;
-            }
-            let member = |(name, value): &(String, &RawValue)| {
-                Some(format!("{}:{}", text_of(name)?, written(value, depth - 1, numbers)?))
-            };
-            Some(format!("{{{}}}", members.iter().map(member).collect::<Option<Vec<_>>>()?.join(",")))
+            let Members(members) = serde_json::from_str(text).ok()?;
+            let members = members.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+            members_written(members, depth - 1, numbers)
         }
         b'[' => {
             let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
@@ -382,33 +336,28 @@ mod tests {
     }
 
     #[test]
-    fn the_value_is_read_from_the_one_answer_member() {
-        let read = |answer: &str| match field(answer) {
-            Field::Absent => "absent".to_owned(),
-            Field::Unclear => "unclear".to_owned(),
-            Field::Value { value, .. } => format!("{value:?}"),
-        };
+    fn the_value_is_that_of_the_one_object() {
+        let read = |answer: &str| field(answer).map(|value| format!("{value:?}"));
         for (answer, expected) in [
-            (r#"{"reasoning": "4 pairs", "answer": "8"}"#, r#"Text("8")"#),
-            ("Here:\n```json\n{\"explanation\": \"\", \"final_answer\": 8.0}\n```", r#"Number("8.0")"#),
-            (r#"{"Final Answer": true}"#, "Truth(true)"),
+            (r#"{"reasoning": "4 pairs", "answer": "8"}"#, Some(r#"Text("8")"#)),
+            ("Here:\n```json\n{\"explanation\": \"\", \"final_answer\": 8.0}\n```", Some(r#"Number("8.0")"#)),
+            (r#"{"Final Answer": true}"#, Some("Truth(true)")),
             (
                 "```json\n{\"reasoning\": \"$y = (x-2)^2$\", \"answer\": \"$(2, 3)$\",}\n```",
-                r#"Text("$(2, 3)$")"#,
+                Some(r#"Text("$(2, 3)$")"#),
             ),
-            (r#"{"answer": [1, 2]}"#, r#"Other("[1,2]")"#),
-            (r#"{"answer": 5, "unit": "million"}"#, r#"Text("5 million")"#),
-            ("The set {1, 2} has two.", "absent"),
-            (r#"{"source": 1}"#, "absent"),
-            (r#"{"answer": "5", "answer": "6"}"#, "unclear"),
-            (r#"{"answer": "5", "result": "6"}"#, "unclear"),
-            (r#"{"answer": "5", "in": "thousands"}"#, "unclear"),
-            (r#"{"answer": "5"} {"answer": "6"}"#, "unclear"),
-            (r#"{"answer": "5"} and that is wrong"#, "unclear"),
-            (r#"{"answer": null}"#, "unclear"),
-            (r#"{"answer": "5""#, "unclear"),
+            (r#"{"answer": [1, 2]}"#, Some(r#"Other("[1,2]")"#)),
+            (r#"{"answer": 5, "unit": "million"}"#, Some(r#"Other("{\"answer\":5,\"unit\":\"million\"}")"#)),
+            (r#"{"why": 1, "reasoning": 2, "a": 3}"#, Some(r#"Other("{\"a\":3,\"why\":1}")"#)),
+            ("The set {1, 2} has two.", None),
+            (r#"{"answer": "5", "answer": "6"}"#, None),
+            (r#"{"answer": "5"} {"answer": "6"}"#, None),
+            (r#"{"answer": "5"} and that is wrong"#, None),
+            (r#"{"answer": null}"#, None),
+            (r#"{"reasoning": "x"}"#, None),
+            (r#"{"answer": "5""#, None),
         ] {
-            assert_eq!(read(answer), expected, "{answer}");
+            assert_eq!(read(answer).as_deref(), expected, "{answer}");
         }
     }
 }

@@ -54,15 +54,12 @@ pub(super) fn exact(text: &str) -> Option<String> {
 /// counts.
 pub(super) fn text(text: &str) -> Option<String> {
     let text = quoted(text);
-    let is_list = text.starts_with(['(', '[', '{'])
+    let is_list = (text.starts_with(['(', '[', '{']) || text.contains(", "))
         && text.chars().all(|one| one.is_ascii_digit() || "()[]{},.- ".contains(one));
-    let commands = ["\\frac", "\\dfrac", "\\sqrt", "\\left", "\\pi", "\\infty", "\\begin{", "\\pm"];
-    let is_tex = commands.iter().any(|command| text.contains(command));
-    // `$PATH$` is no formula.
-    let is_math =
-        is_formula(text) && !text.trim_matches('$').chars().all(|one| one.is_alphabetic() || one == '_');
+    // `$PATH$` and `\[ERROR\]` are no formulas.
+    let is_tex = ["\\frac", "\\dfrac", "\\tfrac", "\\sqrt"].iter().any(|command| text.contains(command));
     let is_quoted = text.contains(['\'', '"', '`']);
-    if is_list || !is_quoted && (is_tex || is_math) { formula(text) } else { exact(text) }
+    if is_list || !is_quoted && is_tex { formula(text) } else { exact(text) }
 }
 
 /// A formula in normal form; `None` if it is no short answer.
@@ -101,20 +98,85 @@ pub(super) fn unwrapped(mut text: &str) -> &str {
     }
 }
 
+/// A piece without its final mark and surrounding marks.
+pub(super) fn sentence(piece: &str) -> &str {
+    let mut text = piece;
+    loop {
+        let inside = unwrapped(text);
+        // `0.333...` goes on.
+        if inside.ends_with("..") {
+            return inside;
+        }
+        let bare = inside.trim_end_matches(['.', '。', '।', '．']);
+        let bare = bare.trim();
+        // `**Answer: 8**` leaves the end of its emphasis.
+        let is_odd = bare.matches("**").count() % 2 == 1;
+        let bare = bare.strip_suffix("**").filter(|_| is_odd).unwrap_or(bare);
+        if bare == text || piece.ends_with("...") {
+            return text;
+        }
+        text = bare;
+    }
+}
+
+/// A literal of a programming language. A string loses its quotes, which are often forgotten, unless it would be another literal
+/// without them; a list loses the blanks between its elements.
+pub(super) fn of_code(text: &str) -> Option<String> {
+    let text = exact(text)?;
+    let inside = ['\'', '"'].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+    Some(match inside.filter(|inside| !inside.contains(['\'', '"', '\\'])) {
+        Some(inside) if is_only_a_string(inside) => inside.to_owned(),
+        Some(inside) => format!("'{inside}'"),
+        None if text.starts_with(['[', '(', '{']) => list(&text),
+        None => text,
+    })
+}
+
+/// Whether a text without quotes can only be a string.
+fn is_only_a_string(text: &str) -> bool {
+    let is_sum = |one: char| one.is_ascii_digit() || "+-*/%.,_ eEjxob()".contains(one);
+    let is_number = text.contains(|one: char| one.is_ascii_digit()) && text.chars().all(is_sum);
+    let is_word = ["True", "False", "None", "true", "false", "null"].contains(&text);
+    !text.is_empty() && text.trim() == text && !is_number && !is_word && !text.contains(['[', '(', '{'])
+}
+
+/// A list without the blanks behind its commas, colons and brackets, and with single quotes.
+fn list(text: &str) -> String {
+    let (mut plain, mut string, mut is_escaped) =
+        (String::with_capacity(text.len()), None::<(char, String)>, false);
+    for one in text.chars() {
+        let is_literal = is_escaped;
+        is_escaped = one == '\\' && !is_escaped;
+        match &mut string {
+            None if one == ' ' && plain.ends_with([',', ':', '[', '(', '{']) => {}
+            None if matches!(one, ']' | ')' | '}') => {
+                plain.truncate(plain.trim_end().len());
+                plain.push(one);
+            }
+            None if matches!(one, '\'' | '"') => string = Some((one, String::new())),
+            None => plain.push(one),
+            Some((quote, inside)) if one == *quote && !is_literal => {
+                let quote = if inside.contains(['\'', '\\']) { *quote } else { '\'' };
+                plain.extend([quote].into_iter().chain(inside.chars()).chain([quote]));
+                string = None;
+            }
+            Some((_, inside)) => inside.push(one),
+        }
+    }
+    plain + &string.map_or(String::new(), |(quote, inside)| format!("{quote}{inside}"))
+}
+
 /// Removes emphasis or code marks around the whole text.
 pub(super) fn quoted(text: &str) -> &str {
     let text = text.trim();
     let inside =
         |mark: &str| text.strip_prefix(mark)?.strip_suffix(mark).filter(|inside| !inside.contains(mark));
-    inside("**").or_else(|| inside("`")).unwrap_or(text)
-}
-
-/// Whether a text is a formula as a whole.
-pub(super) fn is_formula(text: &str) -> bool {
-    let text = text.trim().trim_end_matches('.');
-    [("$", "$"), ("\\(", "\\)"), ("\\[", "\\]")]
-        .iter()
-        .any(|(open, close)| text.len() > open.len() && text.starts_with(open) && text.ends_with(close))
+    // `**/build/**` is a pattern.
+    let is_word = |text: &&str| {
+        text.starts_with(char::is_alphanumeric)
+            && text.ends_with(|one: char| one.is_alphanumeric() || ".!".contains(one))
+    };
+    inside("**").filter(is_word).or_else(|| inside("`")).unwrap_or(text)
 }
 
 /// Whether braces are balanced.
@@ -203,8 +265,8 @@ fn without_blanks(text: &str) -> String {
             && at(index.wrapping_sub(2)).is_ascii_digit();
         let is_sign = |sign: usize| matches!(at(sign), '+' | '-' | '−') && at(sign + 1) == ' ';
         matches!(before, '(' | '[' | '{')
-            || matches!(behind, ')' | ']' | '}' | ',' | '=' | '<' | '>' | '^' | '*')
-            || matches!(before, '=' | '<' | '>' | '^' | '*')
+            || matches!(behind, ')' | ']' | '}' | ',' | '=' | '<' | '>' | '^')
+            || matches!(before, '=' | '<' | '>' | '^')
             || (before == ',' && !is_thousand)
             || (is_sign(index + 1) && index > 0)
             || (matches!(before, '+' | '-' | '−') && index > 1 && is_blank(index - 2))
@@ -262,6 +324,34 @@ mod tests {
             ("$5 or $6", "5 or $6"),
         ] {
             assert_ne!(formula(one), formula(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn quotes_of_a_string_are_often_forgotten() {
+        let code = |text: &str| of_code(text).unwrap();
+        for (one, other) in [
+            ("'ab'", "ab"),
+            ("\"ab\"", "'ab'"),
+            ("[1, 'a, b']", "[1,'a, b']"),
+            ("{\"a\": 1}", "{'a':1}"),
+            ("\"\"", "''"),
+            ("'1co'", "1co"),
+        ] {
+            assert_eq!(code(one), code(other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("'8'", "8"),
+            ("'True'", "True"),
+            ("' ab'", "ab"),
+            ("'[1]'", "[1]"),
+            ("['a, b']", "['a,b']"),
+            ("[1 2]", "[12]"),
+            ("'a\\n'", "a\\n"),
+            ("'-2-1'", "-2-1"),
+            ("' 7 '", "7"),
+        ] {
+            assert_ne!(of_code(one), of_code(other), "{one} {other}");
         }
     }
 

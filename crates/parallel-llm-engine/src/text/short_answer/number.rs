@@ -46,17 +46,7 @@ impl Number {
         Self::new(over, self.under.checked_mul(other.under)?)
     }
 
-    /// Whether a text is the normal form of this number, except for its sign: its digits, or a fraction in lowest terms.
-    pub(super) fn is_written_as(self, text: &str) -> bool {
-        let (over, under) = (self.over.unsigned_abs(), self.under);
-        let text = text.trim_start_matches(['-', '−']);
-        if under == 1 {
-            return text == over.to_string();
-        }
-        text == format!("{over}/{under}") || text.replace('-', "") == format!("\\frac{{{over}}}{{{under}}}")
-    }
-
-    pub(super) const fn negative(self) -> Self {
+    const fn negative(self) -> Self {
         Self { over: -self.over, under: self.under }
     }
 }
@@ -304,17 +294,6 @@ mod tests {
             &long,
         ] {
             assert_eq!(leading(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_number_has_one_canonical_form() {
-        let is_plain = |text: &str| leading(text).is_some_and(|(number, _)| number.is_written_as(text));
-        for text in ["3", "-3", "3/4", "-3/4", "\\frac{3}{4}", "\\frac{-3}{4}", "0"] {
-            assert!(is_plain(text), "{text}");
-        }
-        for text in ["3.0", "3.1", "3.10", "6/8", "6/2", "\\frac{6}{8}", "1e3", "1,000", "2 1/3", "0.75"] {
-            assert!(!is_plain(text), "{text}");
         }
     }
 

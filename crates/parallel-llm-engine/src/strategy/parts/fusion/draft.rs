@@ -12,6 +12,7 @@ use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Reading, Shortened};
 use crate::strategy::parts::call::{self, Dependents, PlannedCall};
 use crate::strategy::parts::shown::{Assignment, Shown, ShownAnalysis};
+use crate::strategy::parts::written::{self, WrittenText};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -21,6 +22,8 @@ use crate::value::warning::Warning;
 /// A fused text, and how it was made.
 pub(crate) struct FusedText {
     pub(crate) text: String,
+    /// The seat whose answer the synthesizer named instead of writing a text. `text` is then this answer as it was shown.
+    pub(crate) picked: Option<SeatNumber>,
     /// The seat whose answer it started from, if the synthesizer named it.
     pub(crate) base: Option<SeatNumber>,
     /// The seats the synthesizer suspects of instructions.
@@ -138,8 +141,10 @@ impl FusionCall {
             PlannedCall { slot, prompt: shown.prompt(context), reveal, dependents: Dependents::Nothing };
         let answer = call::make(context, call).await?;
         let text = reply::plain_text(&answer.text, &shown.codes(context));
+        let (text, picked) = judged(context, &shown, slot, &answer, &text)?;
         let written = FusedText {
             text,
+            picked,
             base: analysis.base,
             suspected: analysis.suspected,
             shortened: shown.shortened,
@@ -148,40 +153,55 @@ impl FusionCall {
             reading: Some(reading),
             warnings: Vec::new(),
         };
-        written.unless_unwritten(&shown.candidates)
+        written.unless_refused(&shown.candidates)
     }
 
     /// Reads the reply of a single call.
     pub(crate) fn read(&self, context: &RunContext, answer: &Answer) -> Result<FusedText, Failure> {
         let fusion = reply::fusion(&answer.text, &self.shown.codes(context), &self.shown.labels());
         let seat_of = |label: &String| self.shown.seat_of(label);
+        let (text, picked) = judged(context, &self.shown, self.slot, answer, &fusion.text)?;
         let read = FusedText {
+            picked,
             base: fusion.base.as_ref().and_then(seat_of),
             suspected: fusion.suspected_injection.iter().filter_map(seat_of).collect(),
-            text: fusion.text,
+            text,
             shortened: self.shown.shortened.clone(),
             cost: answer.cost,
             is_truncated: answer.truncated(),
             reading: Some(self.shown.reading(answer)),
             warnings: Vec::new(),
         };
-        read.unless_unwritten(&self.shown.candidates)
+        read.unless_refused(&self.shown.candidates)
     }
 }
 
 impl FusedText {
-    /// Fails for an empty text, and for a refusal if most answers are none: then the synthesizer has not done its work. If most
-    /// answers are refusals, a refusal is the right fusion of them.
-    fn unless_unwritten(self, candidates: &[Candidate]) -> Result<Self, Failure> {
-        if self.text.is_empty() {
-            return Err(no_answer());
-        }
+    /// Fails for a refusal if most answers are none: then the synthesizer has not done its work. If most answers are refusals, a
+    /// refusal is the right fusion of them.
+    fn unless_refused(self, candidates: &[Candidate]) -> Result<Self, Failure> {
         let refused = candidates.iter().filter(|one| reply::is_refusal(&one.text)).count();
         if refused * 2 < candidates.len() && reply::is_refusal(&self.text) {
             return Err(refusal());
         }
         Ok(self)
     }
+}
+
+/// The text of a reply, above the floor: what was written, or the answer that was named and its seat. A text that the output
+/// cap cut is used only if nothing whole can be had, neither from the next synthesizer nor from the answers.
+fn judged(
+    context: &RunContext,
+    shown: &Shown,
+    slot: CallerSlot,
+    answer: &Answer,
+    text: &str,
+) -> Result<(String, Option<SeatNumber>), Failure> {
+    let is_last = context.chain_slots().last() == Some(&slot);
+    Ok(match written::judge(context, shown, answer, text, shown.has_whole() || !is_last)? {
+        WrittenText::Text(text) => (text, None),
+        WrittenText::Pick(seat) => (shown.text_of(seat).to_owned(), Some(seat)),
+    })
 }
 
 pub(crate) fn no_answer() -> Failure {

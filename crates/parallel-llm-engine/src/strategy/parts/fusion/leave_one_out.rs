@@ -7,7 +7,7 @@
 //! This protects from one answer that misleads the synthesizer, not from two that work together. It cannot distinguish a
 //! misleading answer from one that alone is right, so the outcome names the seat.
 
-use crate::agreement::Agreement;
+use crate::agreement::{Agreement, AnswerText};
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
@@ -148,7 +148,8 @@ enum Basis {
 impl Distances {
     fn of(question: &str, all: &[&str], texts: usize) -> Self {
         // Seat numbers serve as indices here: the list has at most twice a panel and one, which they can count.
-        let numbered = all.iter().enumerate().map(|(index, text)| (SeatNumber::at(index), *text));
+        let numbered =
+            all.iter().enumerate().map(|(index, text)| (SeatNumber::at(index), AnswerText::from(*text)));
         let agreement = Agreement::of(question, numbered).filter(|agreement| agreement.value().is_some());
         let values = agreement.map(|agreement| {
             let cluster_of = |index: usize| {
@@ -250,7 +251,7 @@ impl Finding {
 mod tests {
     use super::*;
 
-    const HOW_MANY: &str = "How many legs has a spider?";
+    const HOW_MANY: &str = "How many legs has a spider? End with Answer: <number>";
 
     /// Compares the text of all answers with the texts without each seat. An empty text stands for a failed call.
     fn rendered(question: &str, texts: &[&str], answers: &[&str]) -> String {
@@ -268,18 +269,29 @@ mod tests {
 
     #[test]
     fn a_closed_result_is_compared_by_value() {
-        let rendered = |texts: &[&str], answers: &[&str]| rendered(HOW_MANY, texts, answers);
+        let marked = |texts: &[&str]| -> Vec<String> {
+            texts
+                .iter()
+                .map(|text| if text.is_empty() { String::new() } else { format!("Answer: {text}") })
+                .collect()
+        };
+        let rendered = |texts: &[&str], answers: &[&str]| {
+            let [texts, answers] = [texts, answers].map(marked);
+            let [texts, answers] =
+                [&texts, &answers].map(|all| all.iter().map(String::as_str).collect::<Vec<_>>());
+            rendered(HOW_MANY, &texts, &answers)
+        };
         let (two, one) = (["8", "6", "8 legs"], ["8", "6", "7"]);
-        insta::assert_snapshot!(rendered(&["8", "It has 8 legs.", "8", "#### 8"], &two), @"`8` stands, Firm, apart 0 0 0 0");
-        insta::assert_snapshot!(rendered(&["6", "6", "The answer is 8.", "6 legs"], &two), @"`The answer is 8.` stands, HangsOn(SeatNumber(2)), apart 0 0 1000 0");
+        insta::assert_snapshot!(rendered(&["8", "8 legs", "8", "8."], &two), @"`Answer: 8` stands, Firm, apart 0 0 0 0");
+        insta::assert_snapshot!(rendered(&["6", "6", "8", "6 legs"], &two), @"`Answer: 8` stands, HangsOn(SeatNumber(2)), apart 0 0 1000 0");
         // Two of three say so: without one of them it is a tie.
-        insta::assert_snapshot!(rendered(&["8", "6", "8", "8"], &two), @"`8` stands, Unsettled, apart 0 1000 0 0");
-        insta::assert_snapshot!(rendered(&["6", "8", "8", "8"], &two), @"`8` stands, Alone, apart 1000 0 0 0");
-        insta::assert_snapshot!(rendered(&["6", "6", "8", "8"], &two), @"`6` stands, Unsettled, apart 1000 1000 1000 1000");
-        insta::assert_snapshot!(rendered(&["6", "7", "8", "9"], &one), @"`6` stands, Unsettled, apart 1000 1000 1000 1000");
-        insta::assert_snapshot!(rendered(&["", "6", "8", "6"], &two), @"`8` stands, HangsOn(SeatNumber(2)), apart 0 1000 0");
-        insta::assert_snapshot!(rendered(&["6", "It depends.", "8", "6"], &one), @"`8` stands, HangsOn(SeatNumber(2)), apart 0 ? 1000 0");
-        insta::assert_snapshot!(rendered(&["6", "", "8", ""], &two), @"`6` stands, TooFew, apart 1000 1000");
+        insta::assert_snapshot!(rendered(&["8", "6", "8", "8"], &two), @"`Answer: 8` stands, Unsettled, apart 0 1000 0 0");
+        insta::assert_snapshot!(rendered(&["6", "8", "8", "8"], &two), @"`Answer: 8` stands, Alone, apart 1000 0 0 0");
+        insta::assert_snapshot!(rendered(&["6", "6", "8", "8"], &two), @"`Answer: 6` stands, Unsettled, apart 1000 1000 1000 1000");
+        insta::assert_snapshot!(rendered(&["6", "7", "8", "9"], &one), @"`Answer: 6` stands, Unsettled, apart 1000 1000 1000 1000");
+        insta::assert_snapshot!(rendered(&["", "6", "8", "6"], &two), @"`Answer: 8` stands, HangsOn(SeatNumber(2)), apart 0 1000 0");
+        insta::assert_snapshot!(rendered(&["6", "It depends.", "8", "6"], &one), @"`Answer: 6` stands, Unsettled, apart 1000 1000 1000 1000");
+        insta::assert_snapshot!(rendered(&["6", "", "8", ""], &two), @"`Answer: 6` stands, TooFew, apart 667 667");
     }
 
     #[test]

@@ -1,0 +1,189 @@
+//! Reads a text that only names a candidate, or announces an answer and gives none.
+
+use super::vocabulary::{ANNOUNCED, ANNOUNCING, FILLERS, NOUNS, OFFERED, UNSPACED};
+use super::words::{Word, lower, words};
+use super::{FloorBasis, Reason};
+
+/// The longest text in bytes that may only name a candidate. Whoever says more says something.
+const PICK_BYTES_MAX: usize = 320;
+/// The longest answer that may be a symbol, so that punctuation may be another one.
+const SYMBOL_BYTES_MAX: usize = 6;
+/// The longest text of punctuation that is no drawing.
+const PLACEHOLDER_BYTES_MAX: usize = 16;
+
+/// The candidate that a text only names; an error if it is a placeholder, or names several.
+pub(super) fn read(text: &str, basis: &FloorBasis<'_>) -> Result<Option<usize>, Reason> {
+    if is_placeholder(text, basis) {
+        return Err(Reason::Placeholder);
+    }
+    let Some(chosen) = Chosen::of(text, basis) else { return Ok(None) };
+    let does_so = |(_, candidate): &(&str, &str)| Chosen::of(candidate, basis).is_some();
+    let may_answer = !chosen.has_candidate
+        && (basis.candidates.iter().any(does_so)
+            || chosen.labels.iter().any(|label| is_choice(*label, basis)));
+    match chosen.labels[..] {
+        // Where candidates are of this kind, or the letter is a choice, the text answers as they do.
+        _ if may_answer => Ok(None),
+        [] if chosen.announces && !chosen.has_numbers => Err(Reason::Placeholder),
+        [] => Ok(None),
+        [_] if chosen.has_numbers => Ok(None),
+        [only] => Ok(Some(only)),
+        _ => Err(Reason::Talk),
+    }
+}
+
+/// A text of nothing but labels and the words of choosing.
+struct Chosen {
+    /// The candidates it names, each once.
+    labels: Vec<usize>,
+    /// Whether it calls one a candidate.
+    has_candidate: bool,
+    /// Whether it speaks of an answer.
+    announces: bool,
+    /// Whether it has numbers, which only a ranking has besides.
+    has_numbers: bool,
+}
+
+impl Chosen {
+    fn of(text: &str, basis: &FloorBasis<'_>) -> Option<Self> {
+        if text.len() > PICK_BYTES_MAX {
+            return None;
+        }
+        let words: Vec<Word<'_>> = words(text).collect();
+        let mut chosen =
+            Self { labels: Vec::new(), has_candidate: false, announces: false, has_numbers: false };
+        let (mut after_noun, mut is_announcement) = (false, true);
+        for word in &words {
+            let lower = word.text.to_lowercase();
+            let is_noun = NOUNS.has(lower.as_str());
+            chosen.has_candidate |= is_noun && !OFFERED.has(lower.as_str()) || lower.contains('候');
+            chosen.announces |= ANNOUNCED.has(lower.as_str());
+            is_announcement &= ANNOUNCING.has(lower.as_str());
+            let is_number = lower.bytes().all(|byte| byte.is_ascii_digit());
+            chosen.has_numbers |= is_number;
+            let label = label_of(word.text, basis, after_noun && chosen.has_candidate || words.len() == 1);
+            after_noun = is_noun || lower.ends_with(['选', '项', '案', '答', '補', '人', '肢']);
+            // `I` and `A` are words, too: they count as labels behind a noun or where nothing else is said.
+            let is_word =
+                matches!(word.text, "A" | "I" | "a" | "i") && words.len() > 1 && !after_noun_of(&words, word);
+            match label {
+                Some(index) if !is_word => {
+                    if !chosen.labels.contains(&index) {
+                        chosen.labels.push(index);
+                    }
+                }
+                _ if is_noun || is_number || FILLERS.has(lower.as_str()) || is_unspaced_filler(&lower) => {}
+                _ => return None,
+            }
+        }
+        // `The answer is no.` has words of talk only, and answers.
+        chosen.announces &= is_announcement && !text.starts_with('{');
+        (!words.is_empty()).then_some(chosen)
+    }
+}
+
+/// Whether a word stands behind a noun, at the end, or is set apart by punctuation.
+fn after_noun_of(words: &[Word<'_>], word: &Word<'_>) -> bool {
+    let at = words.iter().position(|one| std::ptr::eq(one.text, word.text)).unwrap_or(0);
+    let is_behind = at > 0 && NOUNS.has(words[at - 1].text.to_lowercase().as_str());
+    let is_subject = at == 0 && words.get(1).is_some_and(|next| next.text == "is");
+    is_behind || is_subject || at + 1 == words.len() || word.before.contains(['*', '(', '"', '`', '['])
+}
+
+/// The candidate with this label.
+fn label_of(word: &str, basis: &FloorBasis<'_>, is_loose: bool) -> Option<usize> {
+    let is_it = |label: &str| label == word || is_loose && label.eq_ignore_ascii_case(word);
+    basis.candidates.iter().position(|(label, _)| is_it(label))
+}
+
+/// Whether only known words are in a run of a script without blanks.
+fn is_unspaced_filler(run: &str) -> bool {
+    let mut rest = run;
+    while !rest.is_empty() {
+        let Some(after) = UNSPACED.split_whitespace().find_map(|known| rest.strip_prefix(known)) else {
+            return false;
+        };
+        rest = after;
+    }
+    true
+}
+
+/// Whether a text is only punctuation, such as `…`, and not what is asked for.
+fn is_placeholder(text: &str, basis: &FloorBasis<'_>) -> bool {
+    let is_blank = |one: char| one.is_whitespace() || ".…-_*#`'\"[]{}()<>|/\\~=:;,?!".contains(one);
+    let is_dots = text.chars().all(|one| one.is_whitespace() || ".…-_*#`\"[]".contains(one));
+    let is_given = |known: &str| {
+        known.trim() == text || known.chars().all(is_blank) || !is_dots && known.len() <= SYMBOL_BYTES_MAX
+    };
+    text.len() <= PLACEHOLDER_BYTES_MAX
+        && text.chars().all(is_blank)
+        && !basis.candidates.iter().any(|(_, candidate)| is_given(candidate))
+        && !basis.request.split_whitespace().any(|word| word == text)
+}
+
+/// Whether the label of a candidate is a choice that the request offers or a candidate makes: then it answers.
+pub(super) fn is_choice(candidate: usize, basis: &FloorBasis<'_>) -> bool {
+    /// The most words of an answer that may mean one of the options without its letter.
+    const SHORT_WORDS_MAX: usize = 40;
+    let label = basis.candidates[candidate].0;
+    let is_made = |text: &str| {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.next();
+        let last = lines.next_back();
+        [first, last].into_iter().flatten().any(|line| names_choice(line, label))
+    };
+    let is_offered = || {
+        names_choice(basis.request, label)
+            && basis
+                .candidates
+                .iter()
+                .filter(|(other, _)| *other != label)
+                .any(|(other, _)| names_choice(basis.request, other))
+    };
+    let is_short = |text: &str| lower(text).len() <= SHORT_WORDS_MAX;
+    // `Bb`, `AA`, `-a b`: where answers are symbols, a letter is one, too.
+    let is_symbol = |text: &str| {
+        let words = lower(text);
+        words.len() <= 3 && words.iter().any(|word| word.eq_ignore_ascii_case(label))
+            || text.trim().len() <= 2
+    };
+    basis.candidates.iter().any(|(_, text)| is_made(text) || is_symbol(text))
+        || is_offered() && basis.candidates.iter().any(|(_, text)| is_short(text))
+}
+
+/// Whether a line has the letter as a choice: `(B)`, `B.`, `**B**`, `answer is B`.
+fn names_choice(line: &str, label: &str) -> bool {
+    let mut at = 0;
+    let mut previous = "";
+    for word in words(line) {
+        let start = at + line[at..].find(word.text).unwrap_or(0);
+        at = start + word.text.len();
+        if word.text.eq_ignore_ascii_case(label) {
+            let behind = &line[at..];
+            let is_marked =
+                behind.starts_with([')', '.', ':', '*', ']', '"', '`', '}']) || behind.trim().is_empty();
+            let is_named = matches!(
+                previous.to_lowercase().as_str(),
+                "answer"
+                    | "option"
+                    | "choice"
+                    | "is"
+                    | "choose"
+                    | "select"
+                    | "letter"
+                    | "or"
+                    | "plan"
+                    | "type"
+                    | "vitamin"
+            );
+            // In small letters only punctuation on both sides makes a choice: `(a)`.
+            let is_small = word.text != label && !word.before.ends_with(['(', '*', '"', '`', '{', '$']);
+            let is_article = matches!(label, "A" | "I") && !is_named && behind.starts_with(' ') || is_small;
+            if (is_marked || is_named) && !is_article {
+                return true;
+            }
+        }
+        previous = word.text;
+    }
+    false
+}

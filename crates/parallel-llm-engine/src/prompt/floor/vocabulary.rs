@@ -1,0 +1,133 @@
+//! The words by which the checks of the floor tell talk from an answer.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use foldhash::fast::RandomState;
+
+/// A list of words in lower case.
+pub(super) struct WordList {
+    words: &'static str,
+    set: OnceLock<HashSet<&'static str, RandomState>>,
+}
+
+impl WordList {
+    const fn of(words: &'static str) -> Self {
+        Self { words, set: OnceLock::new() }
+    }
+
+    /// Whether a word in lower case is in the list.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.set.get_or_init(|| self.words.split_whitespace().collect()).contains(word)
+    }
+}
+
+/// What models call a candidate.
+pub(super) static NOUNS: WordList = WordList::of(
+    "candidate answer response reference option draft author solution choice reply text version seat \
+     entry submission member output result label base kandidat antwort vorschlag entwurf candidat réponse \
+     candidato candidata respuesta risposta resposta kandydat odpowiedź кандидат ответ вариант antwoord \
+     kandidaat svar",
+);
+
+/// Those of them by which a question may call its own choices.
+pub(super) static OFFERED: WordList = WordList::of(
+    "answer option choice text solution result label version antwort réponse respuesta risposta resposta \
+     odpowiedź ответ вариант antwoord svar",
+);
+
+/// The words of talk that only chooses. None of them answers anything.
+pub(super) static FILLERS: WordList = WordList::of(
+    "both todo tbd goes is are was the a an best better good great i would will ll d return choose chose chosen choosing \
+     pick picked picking select selected selecting selection prefer preferred go going with my as it its \
+     this that one stands stand unchanged correct right most accurate complete final to of for from be \
+     should used use using start started here so therefore thus hence and all among these those other \
+     others than more clear clearest clearer already please see above below given provided by in at has \
+     have been now write written follows following person person's s strongest winner wins win winning \
+     word verbatim without changes change any no needed need needs answered answers candidates responses \
+     request user task json object analysis editor judge chair reader panel done ok okay sure certainly \
+     recommend recommended based on because since well me we our you your let us am keep kept take taken \
+     ranked rank ranks ranking first number top highest quality overall think believe opinion only just \
+     concise comprehensive helpful detailed suitable appropriate makes sense agree agreed vote voted \
+     voting favor favour satisfies fits matches serves ich wähle nehme ist besten die der das beste würde \
+     richtig und meine wahl je choisis la le les est meilleure meilleur correcte elijo el es mejor \
+     correcta mi elección scelgo migliore è il escolho melhor é o wybieram jest najlepsza najlepszy \
+     выбираю лучший лучше правильный я het de ik kies",
+);
+
+/// Words of which a text without a label must have one to be an announcement. `It is right.` may answer a question.
+pub(super) static ANNOUNCED: WordList = WordList::of(
+    "todo tbd answer answers candidate candidates response responses analysis json editor base request antwort \
+     kandidat réponse respuesta risposta resposta task",
+);
+
+/// Nouns in the plural, for all that was answered.
+pub(super) static PLURALS: WordList = WordList::of(
+    "candidates answers responses references drafts authors solutions replies submissions kandidaten \
+     antworten candidats réponses candidatos respuestas candidati risposte respostas kandydaci odpowiedzi \
+     кандидаты ответы",
+);
+
+/// Nouns for one of them, or for all together.
+pub(super) static SINGULARS: WordList = WordList::of(
+    "candidate answer response reference draft author solution reply submission panel council kandidat \
+     antwort candidat réponse candidato respuesta risposta",
+);
+
+/// Words before a noun that mean those at hand.
+pub(super) static DETERMINERS: WordList = WordList::of(
+    "all both most several these those each two three four five six other others provided given above \
+     submitted the many none neither different various majority alle beide die les tous toutes deux los \
+     las todos todas ambos gli tutti i le os as drei trois tres",
+);
+
+/// Words before a noun in the singular that mean one of several.
+pub(super) static ORDINALS: WordList = WordList::of(
+    "first second third fourth fifth last other another erste zweite dritte première deuxième primera \
+     segunda the",
+);
+
+/// How candidates compare. Of a panel or of authors nothing else tells that they are ours.
+pub(super) static COMPARES: WordList = WordList::of(
+    "agree agrees disagree disagrees differ differs conflict contradict concur converge unanimously \
+     unanimous",
+);
+
+/// What is said of candidates.
+pub(super) static REPORTS: WordList = WordList::of(
+    "agree agrees say says state states mention mentions claim claims suggest suggests differ differs \
+     conflict conflicts contradict contradicts conclude concludes disagree disagrees assert asserts \
+     correctly incorrectly converge overlap concur wrongly stimmen sagen sind nennen disent sont dicen \
+     coinciden son dicono concordano concordam dizem accordo accord identify identifies propose proposes \
+     misses omits omit miss",
+);
+
+/// Judgements behind `is` and `are`.
+pub(super) static JUDGEMENTS: WordList = WordList::of(
+    "correct right wrong best better accurate similar consistent incorrect the most incomplete identical \
+     all equally good mostly more both in not partially mistaken inaccurate superior strongest quite very \
+     largely essentially worse worst",
+);
+
+/// Words of any topic.
+pub(super) static COMMON: WordList = WordList::of(
+    "that this with from have they their there which when where what will would could should about into \
+     more most some such than then them these those your also only other over been being were each every \
+     many much very just like make makes made because while after before between through both does doing \
+     however therefore here even well first second answer question following example note please sure can \
+     may might must need needs used using uses help helps time people different important including \
+     always often another within without eine einer einen sind wird werden nicht auch oder dass durch \
+     sich dans pour avec plus sont cette para como pero esta este entre sobre della sono anche",
+);
+
+/// The words of talk that only chooses, in scripts without blanks. The longer ones come first.
+pub(super) const UNSPACED: &str = "候选答案 候选人 候选 答案 回答 选项 我选择 选择 我选 我会选 是最好的 最好的 最好 最佳 正确 的 是 选 为 最终 \
+     候補 選択肢 私は を選びます 選びます が最も が最良です 最良 が正解です 正解 正しい です は が を 最 以下 如下 最后";
+
+/// The words of an announcement without an answer.
+pub(super) static ANNOUNCING: WordList = WordList::of(
+    "the a an of to for from here is are below follows following goes my your our will now i ll write give as final it \
+     this that be json object one request task answer answers candidate candidates response responses analysis editor base \
+     text and in with above so me let us you your person s antwort kandidat réponse respuesta risposta resposta die der la \
+     das ist est es todo tbd",
+);

@@ -1,0 +1,183 @@
+//! The answer line: the last line `ANSWER: …` of a reply, which a seat is asked for so that its answer can be counted.
+
+use std::borrow::Cow;
+
+/// What a seat is asked for, behind the request.
+pub const ASKED: &str = include_str!("../../../prompts/answer_line.md");
+/// The word before the colon.
+const WORD: &str = "answer";
+/// The word as seats are asked to write it.
+const AS_ASKED: &str = "ANSWER";
+/// Marks that may stand around the word, and around the line.
+const MARKS: [char; 7] = ['*', '_', '#', '>', '`', '-', '•'];
+/// The longest end of a reply that is held back, in bytes: an answer line and the blanks around it.
+const HELD_BYTES_MAX: usize = 4_096;
+/// Between a text and the answer that it does not say.
+const APART: &str = "\n\n";
+/// What a seat gives instead of an answer if the request has no short one.
+const NONE: &str = "none";
+
+/// A reply without its answer line, and the line as it came. An answer that stands nowhere else stays. Several lines at the end
+/// are one, with a line break between them.
+pub fn split(reply: &str) -> (Cow<'_, str>, Option<&str>) {
+    let lines = reply.trim_end();
+    let mut rest = lines;
+    while let Some(begin) = last_line(rest) {
+        let line = &rest[begin..];
+        // `Answer: 8 legs` above the line belongs to the text.
+        let is_one = value(line).is_some() && (rest.len() == lines.len() || line.contains(AS_ASKED));
+        if !is_one {
+            break;
+        }
+        rest = rest[..begin].trim_end();
+    }
+    let found = lines[rest.len()..].trim_start();
+    let Some(value) = value(last_line(found).map_or("", |begin| &found[begin..])) else {
+        return (Cow::Borrowed(reply), None);
+    };
+    let text = match rest {
+        "" => Cow::Borrowed(value),
+        rest if is_none(value) || says(rest, value) => Cow::Borrowed(rest),
+        rest => Cow::Owned(format!("{rest}{APART}{value}")),
+    };
+    (text, Some(found))
+}
+
+/// Where the last line of a text begins; `None` if it has none.
+fn last_line(text: &str) -> Option<usize> {
+    (!text.is_empty()).then(|| text.rfind('\n').map_or(0, |end| end + 1))
+}
+
+/// The one answer in the line or lines that were cut off; `None` if two differ.
+pub fn only_value(lines: &str) -> Option<&str> {
+    let mut values = lines.lines().filter(|line| !line.trim().is_empty()).map(value);
+    let first = values.next()??;
+    values.all(|other| other == Some(first)).then_some(first)
+}
+
+/// Whether a text has this value as words of its own.
+fn says(text: &str, value: &str) -> bool {
+    // Chinese, say, has no blanks between words.
+    let is_word = |one: char| one.is_ascii_alphanumeric();
+    let is_digit = |one: char| one.is_ascii_digit();
+    text.match_indices(value).any(|(at, _)| {
+        let (mut before, mut behind) = (text[..at].chars().rev(), text[at + value.len()..].chars());
+        let begins = match before.next() {
+            Some('-' | '−') => !value.starts_with(is_digit),
+            Some('.' | ',' | '/') => !before.next().is_some_and(is_digit),
+            other => !other.is_some_and(is_word),
+        };
+        let ends = match behind.next() {
+            Some('.' | ',' | '/' | '-') => !behind.next().is_some_and(is_digit),
+            other => !other.is_some_and(is_word),
+        };
+        begins && ends
+    })
+}
+
+/// The answer in a line; `None` if it is no answer line.
+pub fn value(line: &str) -> Option<&str> {
+    behind_word(line, WORD).filter(|value| !value.is_empty())
+}
+
+/// What stands behind a word and its colon at the beginning of a line, without the emphasis that the line is in or that ends with
+/// the colon.
+pub(super) fn behind_word<'a>(line: &'a str, word: &str) -> Option<&'a str> {
+    let text = line.trim_matches(is_blank).trim_start_matches(|one| is_blank(one) || "#>-•".contains(one));
+    let own = text.trim_start_matches(['*', '_', '`']);
+    let emphasis = &text[..text.len() - own.len()];
+    let behind =
+        own.get(..word.len()).filter(|found| found.eq_ignore_ascii_case(word)).map(|_| &own[word.len()..])?;
+    let (behind, is_closed) = match behind.strip_prefix(emphasis).filter(|_| !emphasis.is_empty()) {
+        Some(behind) => (behind, true),
+        None => (behind, emphasis.is_empty()),
+    };
+    let value = behind.trim_start_matches(is_blank).strip_prefix([':', '：'])?;
+    Some(match value.strip_prefix(emphasis).filter(|_| !is_closed) {
+        Some(value) => value.trim(),
+        None if is_closed => value.trim(),
+        None => value.trim().strip_suffix(emphasis).unwrap_or(value).trim(),
+    })
+}
+
+/// Whether a line says that there is no short answer.
+pub fn is_none(value: &str) -> bool {
+    value.trim_matches(|one: char| !one.is_alphanumeric()).eq_ignore_ascii_case(NONE)
+}
+
+/// Where the end of a reply begins that may still become its answer line, with the blanks before it. What comes before can be
+/// shown.
+pub fn held_from(reply: &str) -> usize {
+    let from = reply.ceil_char_boundary(reply.len().saturating_sub(HELD_BYTES_MAX));
+    let end = &reply[from..];
+    let trimmed = end.trim_end_matches(is_blank);
+    let begin = trimmed.rfind('\n').map_or(0, |end| end + 1);
+    let line = trimmed[begin..].trim_start_matches(|one| is_blank(one) || MARKS.contains(&one));
+    let word = &line[..line.floor_char_boundary(WORD.len())];
+    let may_begin = word.len() < WORD.len() && WORD.starts_with(&*word.to_ascii_lowercase());
+    let behind = line[word.len()..].trim_start_matches(|one| is_blank(one) || matches!(one, '*' | '_' | '`'));
+    let has_begun =
+        word.eq_ignore_ascii_case(WORD) && matches!(behind.chars().next(), None | Some(':' | '：'));
+    // A line without its beginning is too long for an answer.
+    let is_known = begin > 0 || from == 0;
+    if !(is_known && (may_begin || has_begun)) {
+        return from + trimmed.len();
+    }
+    // Answer lines before it belong to it.
+    let before = from + trimmed[..begin].trim_end_matches(is_blank).len();
+    let is_asked = |line: &str| line.contains(AS_ASKED) && value(line).is_some();
+    let is_line = last_line(&reply[from..before]).is_some_and(|begin| is_asked(&reply[from + begin..before]));
+    if is_line { held_from(&reply[..before]) } else { before }
+}
+
+/// Whether a character is white space, also one that other programs take for a line break.
+fn is_blank(one: char) -> bool {
+    one.is_whitespace()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_last_line_is_cut_off() {
+        for (reply, text, line) in [
+            ("It has 8.\n\nANSWER: 8", "It has 8.", Some("8")),
+            ("It has 8.\nANSWER: 8\n\n", "It has 8.", Some("8")),
+            ("It has 8.\n**ANSWER:** 8", "It has 8.", Some("8")),
+            ("It has 8.\n**Answer: 8 legs**", "It has 8.\n\n8 legs", Some("8 legs")),
+            ("It has 18.\nANSWER: 8", "It has 18.\n\n8", Some("8")),
+            ("So x.\n> answer：x", "So x.", Some("x")),
+            ("It has 8.\n\tANSWER: 8", "It has 8.", Some("8")),
+            ("It has 8.\n- ANSWER: 8", "It has 8.", Some("8")),
+            ("It needs 1.2 trips.\nANSWER: 2", "It needs 1.2 trips.\n\n2", Some("2")),
+            ("8 and Paris.\nANSWER: 8\nANSWER: Paris", "8 and Paris.", None),
+            ("8.\nANSWER: 8\n\nANSWER: 8", "8.", Some("8")),
+            ("So.\n**Answer:** 8 legs\n\nANSWER: 8", "So.\n**Answer:** 8 legs", Some("8")),
+            ("ANSWER: 8", "8", Some("8")),
+            ("A: no.\nANSWER: none", "A: no.", Some("none")),
+            ("It has 8.", "It has 8.", None),
+            ("ANSWER: 8\nOr so.", "ANSWER: 8\nOr so.", None),
+            ("The answer: 8", "The answer: 8", None),
+            ("Answers: 8", "Answers: 8", None),
+            ("ANSWER:", "ANSWER:", None),
+            ("", "", None),
+        ] {
+            let (shown, found) = split(reply);
+            assert_eq!((&*shown, found.and_then(only_value)), (text, line), "{reply}");
+        }
+        assert!(is_none("None.") && is_none("`none`") && !is_none("None of them"));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_of_the_line_is_shown_on_its_way(reply in "([a-z \n\t\u{3000}*]|ANSWER|: |8){0,40}") {
+            let (text, line) = split(&reply);
+            for (at, _) in reply.char_indices().chain([(reply.len(), ' ')]) {
+                let shown = &reply[..held_from(&reply[..at])];
+                prop_assert!(line.is_none_or(|_| text.starts_with(shown) || shown.is_empty()), "{:?} of {:?}", shown, text);
+            }
+        }
+    }
+}

@@ -1,0 +1,543 @@
+//! Whether a request asks for one short answer and nothing beside it.
+//!
+//! It decides what may be counted, so it errs on one side: a request that may ask for more is open. English only; of a request
+//! in another language it is not known what it asks.
+
+/// The longest request that is read, in bytes. A longer one is a document with a question somewhere in it.
+pub(super) const REQUEST_BYTES_MAX: usize = 64 * 1024;
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// One short answer, by this sentence.
+    Closed(String),
+    /// More than that.
+    Open,
+    /// It cannot be told.
+    Unknown,
+}
+
+/// Verbs that ask for a text.
+const OPEN_VERBS: &str = "recommend suggest advise propose explain describe discuss compare contrast justify argue defend criticize \
+     critique review assess analyze analyse summarize summarise outline draft write compose design plan implement \
+     refactor rewrite translate improve list name prove derive interpret diagnose brainstorm tell say comment \
+     elaborate illustrate debug fix help teach persuade sketch weigh rank pick choose select decide prescribe treat \
+     give show state identify include mention cite add provide make indicate present report check warn point specify \
+     clarify define";
+/// Verbs that ask for a value.
+const CLOSED_VERBS: &str = "find compute calculate determine evaluate simplify solve factor expand express convert count add subtract \
+     multiply divide complete estimate predict classify";
+/// Verbs that say how to reply.
+const FORM_VERBS: &str = "answer put end finish conclude respond reply return output present format provide give write state enter round \
+     express report show make begin start explain place submit indicate print choose select pick type leave \
+     say solve simplify include add specify";
+/// Words by which a sentence about the reply is told from one about the matter.
+const FORM_WORDS: &str = "answer json boxed reasoning work letter option field nearest decimal digit digits yes true nothing only prose \
+     radians degrees";
+/// Verbs of a sentence that neither asks nor says how to reply: `let x be`, `think step by step`.
+const NEUTRAL_VERBS: &str = "let let's assume suppose note consider use think reason remember read be do don't no only your work keep follow \
+     ignore imagine recall";
+/// Phrases of a wish for more, in any sentence.
+const WISHES: &str = "is appreciated|are appreciated|be appreciated|would be nice|would be great|would be helpful|would help| \
+     are welcome|is welcome|i'd like|i'd also|i would like|i would also|i also want|i want|i need to know|we want| \
+     we'd like|we would like";
+/// Words that begin a second question behind `and`, `or`, `but`, `then` or a comma.
+const SECOND: &str = "should why what how which who whom whose when where is are was were do does did can could would will whether if";
+/// Words that no imperative begins with, so that `In a week …` is none.
+const NO_VERBS: &str = "a an the in on at of for from with by to as if when while after before during since until because although \
+     though and or but so then that this these those each every all both half some any no not only just it he she \
+     they we you i there here what which who whose why how where is are was were has have had do does did can could \
+     will would should may might must given let suppose assume assuming imagine consider note per than between among \
+     into over under about like unlike despite inside outside once twice today yesterday also even still however \
+     besides along within without using until upon out off up down across through around behind near one";
+/// Words behind a verb that make a sentence an order: `pick a laptop`.
+const OBJECTS: &str = "a an the one two three some any all each both my your his her its our their me us him it them which what \
+     whether how between exactly these those this that";
+/// Openers that say nothing of what is asked.
+const OPENERS: &[&str] = &[
+    "please",
+    "now",
+    "then",
+    "also",
+    "and",
+    "so",
+    "finally",
+    "first",
+    "next",
+    "briefly",
+    "kindly",
+    "question:",
+    "instruction",
+    "task:",
+    "problem:",
+    "can you",
+    "could you",
+    "would you",
+];
+/// Phrases of a question for a judgement, advice or an account.
+const OPEN_PHRASES: &str = "why|should i|should we|should he|should she|should they|should you|should one|should a|should my|should our| \
+     should the|would you|do you think|do you recommend|do you prefer|your opinion|your view|pros and cons|trade-off| \
+     tradeoff|advantages|disadvantages|worth it|worth the|better|best|worse|worst|prefer|preferable|advisable| \
+     recommend|suggest|how do|how does|how did|how can|how could|how would|how should|how to|how is|how are| \
+     what happens|what are the|what causes|what do|what does it mean|difference between|differences|compare|explain| \
+     describe|reason|what if|what can|what could|what else|which of the two|appropriate|suitable";
+/// What `should` may ask of without asking for advice: what a program prints.
+const SHOULD_BE: &[&str] = &[
+    "should the output",
+    "should be the output",
+    "should the result",
+    "should the answer",
+    "should the code",
+];
+
+/// Whether a list of words, separated by blanks, has this one.
+fn is_in(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
+
+/// What a request asks for. `has_options` says that it lists options, one of which is the answer.
+pub(super) fn of(request: &str, has_options: bool) -> Scope {
+    if request.len() > REQUEST_BYTES_MAX {
+        return Scope::Unknown;
+    }
+    let (mut asking, mut is_known) = (None, true);
+    for sentence in paragraphs(request).iter().flat_map(|paragraph| sentences(paragraph)) {
+        match kind(sentence, has_options) {
+            Kind::Matter | Kind::Form => {}
+            Kind::Open => return Scope::Open,
+            Kind::Unknown => is_known = false,
+            Kind::Closed if asking.is_some() => return Scope::Open,
+            Kind::Closed => asking = Some(sentence.to_owned()),
+        }
+    }
+    asking.filter(|_| is_known).map_or(Scope::Unknown, Scope::Closed)
+}
+
+/// Whether a request is in English, where a comma separates thousands.
+pub(super) fn is_english(request: &str) -> bool {
+    let lower = request.to_lowercase();
+    let has = |known: &[&str]| words(&lower).any(|word| known.contains(&word));
+    has(&["the", "of", "how", "what", "which", "find", "she", "he", "is"])
+        && !has(&[
+            "der", "und", "ist", "wie", "les", "des", "est", "los", "las", "una", "il", "della", "het",
+            "een", "uma",
+        ])
+}
+
+/// Whether a request asks for a literal of a programming language.
+pub(super) fn asks_for_literal(request: &str) -> bool {
+    words(&request.to_lowercase()).any(|word| matches!(word, "literal" | "assertion"))
+}
+
+/// What a sentence does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It tells what the request is about.
+    Matter,
+    /// It says how to reply.
+    Form,
+    /// It asks for a value.
+    Closed,
+    /// It asks for something.
+    Unknown,
+    /// It asks for more than a value, or for several.
+    Open,
+}
+
+fn kind(sentence: &str, has_options: bool) -> Kind {
+    let lower = without_openers(&sentence.to_lowercase());
+    let words: Vec<&str> = words(&lower).collect();
+    let [first, ..] = words[..] else { return Kind::Matter };
+    // A command of TeX is no order.
+    if sentence.starts_with('\\') {
+        return Kind::Matter;
+    }
+    let is_question = sentence.trim_end_matches(['"', '”', ')', ' ', '$', '*']).ends_with(['?', '？']);
+    if has_phrase(&lower, WISHES.split('|')) {
+        return Kind::Open;
+    }
+    if !is_question && is_about_reply(first, &words) {
+        let is_beside = parts(&words).skip(1).any(is_beside_reply);
+        return if is_beside || has_open_phrase(&lower, &words, true) { Kind::Open } else { Kind::Form };
+    }
+    let is_order = is_in(OPEN_VERBS, first) || is_in(FORM_VERBS, first) && !is_in(CLOSED_VERBS, first);
+    if is_order || is_unknown_order(&lower, &words, is_question) {
+        return Kind::Open;
+    }
+    let asks = parts(&words).filter(|part| asks_value(part, is_question)).count();
+    let orders = parts(&words).skip(1).any(|part| is_in(OPEN_VERBS, part[0]));
+    match asks {
+        // A question in words that are not known.
+        0 if is_question && has_open_phrase(&lower, &words, has_options) => Kind::Open,
+        0 if is_question => Kind::Unknown,
+        0 => Kind::Matter,
+        1 if !orders && !has_open_phrase(&lower, &words, has_options) => Kind::Closed,
+        _ => Kind::Open,
+    }
+}
+
+/// The parts of a sentence: before and behind each conjunction that an ask may follow.
+fn parts<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a [&'a str]> {
+    let is_end = |two: &&[&str]| {
+        let is_conjunction = matches!(two[0], "and" | "or" | "but" | "then" | "also" | "plus");
+        is_conjunction && (is_in(SECOND, two[1]) || is_in(OPEN_VERBS, two[1]) || is_in(CLOSED_VERBS, two[1]))
+    };
+    let mut ends: Vec<usize> = (1..words.len()).filter(|at| is_end(&&words[at - 1..=*at])).collect();
+    ends.insert(0, 0);
+    ends.push(words.len());
+    (0..ends.len() - 1).map(move |index| &words[ends[index]..ends[index + 1]]).filter(|part| !part.is_empty())
+}
+
+/// Whether a part of a sentence asks for a value.
+fn asks_value(part: &[&str], is_question: bool) -> bool {
+    // `Which design?` may ask for a judgement.
+    let begins = is_in(SECOND, part[0])
+        && !matches!(part[0], "if" | "when" | "where" | "whether" | "what" | "which" | "how" | "why");
+    let asks = |words: &[&str]| {
+        matches!(
+            words,
+            ["how", "many" | "much" | "long" | "far" | "old" | "tall", ..]
+                | ["what" | "which" | "what's" | "what’s", _, _, ..]
+        )
+    };
+    let orders = |words: &[&str]| match words {
+        [verb, ..] => matches!(*verb, "find" | "compute" | "calculate" | "determine" | "evaluate"),
+        _ => false,
+    };
+    is_in(CLOSED_VERBS, part[0])
+        || is_question && (begins || (0..part.len()).any(|at| asks(&part[at..])))
+        || (0..part.len()).any(|at| orders(&part[at..]) && !is_subject(part, at))
+}
+
+/// Whether the verb at this place has a subject before it, so that it is no order: `to find`, `we find`.
+fn is_subject(part: &[&str], at: usize) -> bool {
+    at > 0
+        && matches!(
+            part[at - 1],
+            "to" | "we"
+                | "i"
+                | "you"
+                | "they"
+                | "can"
+                | "will"
+                | "could"
+                | "would"
+                | "must"
+                | "not"
+                | "who"
+                | "that"
+        )
+}
+
+/// Whether a part of a sentence about the reply asks for more than the answer and the way to it.
+fn is_beside_reply(part: &[&str]) -> bool {
+    let is_reply = matches!(
+        part[0],
+        "give" | "show" | "state" | "write" | "explain" | "say" | "express" | "solve" | "simplify"
+    );
+    let is_clause = matches!(
+        part[0],
+        "is" | "are"
+            | "was"
+            | "were"
+            | "do"
+            | "does"
+            | "did"
+            | "can"
+            | "could"
+            | "would"
+            | "will"
+            | "if"
+            | "when"
+            | "where"
+            | "who"
+    );
+    let is_of_answer = |word: &&str| {
+        matches!(*word, "answer" | "reasoning" | "work" | "steps" | "step" | "final" | "result")
+    };
+    let is_part_of_reply = is_reply && part.iter().any(is_of_answer);
+    !is_clause && !is_part_of_reply
+}
+
+/// Whether a sentence says how to reply.
+fn is_about_reply(first: &str, words: &[&str]) -> bool {
+    let is_of_reply = words.iter().any(|word| is_in(FORM_WORDS, word));
+    // `Reply in English.`, `End with a line Answer: N`
+    let is_reply = matches!(first, "answer" | "reply" | "respond") && words.len() <= 6
+        || matches!(first, "end" | "finish" | "conclude" | "begin" | "start") && words.contains(&"line")
+        || matches!(first, "end" | "finish" | "conclude") && words.get(1) == Some(&"with");
+    is_in(NEUTRAL_VERBS, first) && !words.contains(&"why")
+        || is_in(FORM_VERBS, first) && (is_of_reply || is_reply)
+}
+
+/// Whether a sentence is an order that the lists do not know: a verb with its object, `pick a laptop`.
+fn is_unknown_order(lower: &str, words: &[&str], is_question: bool) -> bool {
+    let [first, second, ..] = words else { return false };
+    let is_known = [NO_VERBS, CLOSED_VERBS, NEUTRAL_VERBS].iter().any(|all| is_in(all, first));
+    let is_verb = first.len() > 1 && first.bytes().all(|byte| byte.is_ascii_lowercase());
+    // A comma makes it a name with an apposition: `Alfie, the albatross`.
+    let is_joined = lower[first.len()..].strip_prefix(' ').is_some_and(|rest| rest.starts_with(second));
+    let has_object = is_in(OBJECTS, second) && !(is_question && is_in(SECOND, second));
+    is_verb && !is_known && !first.ends_with("ly") && !first.ends_with("ing") && is_joined && has_object
+}
+
+fn has_open_phrase(lower: &str, words_of: &[&str], has_options: bool) -> bool {
+    // Which option is best is answered by its letter, and how many she should buy by a number.
+    let is_quantity = words_of
+        .windows(2)
+        .any(|two| two[0] == "how" && matches!(two[1], "many" | "much" | "long" | "far" | "old"));
+    let counts = |phrase: &&str| {
+        let is_why = matches!(*phrase, "why" | "explain" | "your opinion" | "pros and cons" | "do you think");
+        let is_answered = has_options || is_quantity && phrase.starts_with("should");
+        is_why || !is_answered
+    };
+    let plain = SHOULD_BE.iter().fold(lower.to_owned(), |plain, known| plain.replace(known, ""));
+    has_phrase(&plain, OPEN_PHRASES.split('|').filter(counts))
+}
+
+/// Whether a text in lower case has one of these phrases, as words.
+fn has_phrase<'a>(lower: &str, mut phrases: impl Iterator<Item = &'a str>) -> bool {
+    let padded = format!(" {} ", words(lower).collect::<Vec<_>>().join(" "));
+    phrases.any(|phrase| padded.contains(&format!(" {phrase} ")))
+}
+
+/// Whether a sentence in lower case asks for a quantity: `how many` begins it or stands behind a comma or an empty word.
+pub(super) fn counts(asking: &str) -> bool {
+    const HOW: [&str; 6] = ["how many", "how much", "how long", "how far", "how old", "how tall"];
+    const BEFORE: [&str; 14] = [
+        "then",
+        "and",
+        "in",
+        "for",
+        "by",
+        "find",
+        "determine",
+        "calculate",
+        "compute",
+        "altogether",
+        "exactly",
+        "is",
+        "so",
+        "question",
+    ];
+    HOW.iter().flat_map(|how| asking.match_indices(how)).any(|(at, _)| {
+        let before = asking[..at].trim_end();
+        let last = before.rsplit(' ').next().unwrap_or_default();
+        before.is_empty() || before.ends_with([',', ':', ';', '.', '#', '*']) || BEFORE.contains(&last)
+    })
+}
+
+fn without_openers(lower: &str) -> String {
+    let mut text = lower.trim_start_matches(|one: char| !one.is_alphanumeric());
+    loop {
+        let opened = OPENERS.iter().find_map(|opener| {
+            text.strip_prefix(opener).filter(|rest| rest.starts_with(|one: char| !one.is_alphanumeric()))
+        });
+        match opened {
+            Some(rest) => text = rest.trim_start_matches(|one: char| !one.is_alphanumeric()),
+            None => return text.to_owned(),
+        }
+    }
+}
+
+/// The words of a text in lower case, without the marks around them.
+pub(super) fn words(lower: &str) -> impl Iterator<Item = &str> {
+    lower
+        .split(|one: char| !(one.is_alphanumeric() || matches!(one, '\'' | '’' | '-')))
+        .map(|word| word.trim_matches(['\'', '’', '-']))
+        .filter(|word| !word.is_empty())
+}
+
+/// The paragraphs of a request, each on one line, without blocks of code and the options of a list.
+fn paragraphs(request: &str) -> Vec<String> {
+    let mut paragraphs = vec![String::new()];
+    for line in without_code(request).lines() {
+        let line = line.trim();
+        if is_code(line) {
+            continue;
+        }
+        let option = super::option::of_line(line);
+        let begins = line.is_empty()
+            || line.starts_with(['-', '*', '#', '•', '>', '{', '['])
+            || line.starts_with(|one: char| one.is_ascii_digit());
+        if begins || option.is_some() {
+            paragraphs.push(String::new());
+        }
+        // Behind the text of an option something may be asked.
+        let asks_behind =
+            option.is_some() && sentences(line).iter().skip(2).any(|sentence| !sentence.is_empty());
+        let own = match option {
+            Some(_) if asks_behind => sentences(line).into_iter().skip(2).collect::<Vec<_>>().join(" "),
+            Some(_) => String::new(),
+            None => line.to_owned(),
+        };
+        let last = paragraphs.last_mut().expect("there is one from the start");
+        last.push_str(&own);
+        last.push(' ');
+    }
+    paragraphs
+}
+
+/// A request without what stands between fences or tags.
+fn without_code(request: &str) -> String {
+    let fences = request.matches("```").count();
+    let plain: String = match fences % 2 {
+        0 => request.split("```").step_by(2).collect::<Vec<_>>().join("\n\n"),
+        _ => request.to_owned(),
+    };
+    without_tagged(plain)
+}
+
+/// A request without what stands between tags such as `[PYTHON]` and `[/PYTHON]`.
+pub(super) fn without_tagged(mut plain: String) -> String {
+    while let Some(end) = plain.find("[/") {
+        let Some(name) = plain[end + 2..].split(']').next().filter(|name| name.len() < 20) else { break };
+        let (open, close) = (format!("[{name}]"), format!("[/{name}]"));
+        let Some(begin) = plain[..end].find(&open) else { break };
+        plain.replace_range(begin..(end + close.len()).min(plain.len()), "\n\n");
+    }
+    plain
+}
+
+/// Whether a line is code.
+fn is_code(line: &str) -> bool {
+    let begins = [
+        "def ", "assert ", "class ", "import ", "return ", "print(", "#include", "fn ", "const ", "var ",
+        "//",
+    ];
+    begins.iter().any(|begin| line.starts_with(begin)) && line.contains(['(', ':', ';', '=', '<', '"'])
+}
+
+/// The sentences of a paragraph, each with the mark that ends it.
+fn sentences(paragraph: &str) -> Vec<&str> {
+    let (mut found, mut begin) = (Vec::new(), 0);
+    let mut characters = paragraph.char_indices().peekable();
+    while let Some((at, one)) = characters.next() {
+        let is_followed = characters
+            .peek()
+            .is_none_or(|(_, next)| next.is_whitespace() || matches!(next, '"' | '”' | ')' | '$'));
+        let is_end =
+            matches!(one, '?' | '？' | '。' | '！') || matches!(one, '.' | '!' | ':' | ';') && is_followed;
+        // A colon ends a heading, and not a sentence.
+        let is_heading = !is_end || one != ':' || words(&paragraph[begin..at]).take(3).count() <= 2;
+        if is_end && is_heading && !(one == '.' && is_abbreviated(&paragraph[begin..at])) {
+            let end = at + one.len_utf8();
+            found.push(paragraph[begin..end].trim());
+            begin = end;
+        }
+    }
+    found.push(paragraph[begin..].trim());
+    found.retain(|sentence| !sentence.is_empty());
+    found
+}
+
+/// Whether the point behind this text belongs to its last word: `Mr.`, `e.g.`, `J.`
+fn is_abbreviated(text: &str) -> bool {
+    let word = text.rsplit([' ', '(']).next().unwrap_or(text);
+    let is_title = matches!(
+        word,
+        "a.m"
+            | "p.m"
+            | "Mr"
+            | "Mrs"
+            | "Ms"
+            | "Dr"
+            | "St"
+            | "Prof"
+            | "vs"
+            | "e.g"
+            | "i.e"
+            | "etc"
+            | "No"
+            | "approx"
+    );
+    is_title || word.len() == 1 && word.starts_with(|one: char| one.is_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(request: &str) -> &'static str {
+        match of(request, false) {
+            Scope::Closed(_) => "closed",
+            Scope::Open => "open",
+            Scope::Unknown => "unknown",
+        }
+    }
+
+    #[test]
+    fn one_question_for_a_value_is_closed() {
+        for request in [
+            "How many legs has a spider?",
+            "What is the capital of France? Answer with one word.",
+            "Is 7 prime? Answer yes or no.",
+            "Tom has 3 apples. He buys 5 more. How many has he now? Think step by step and give the answer as a number.",
+            "If the first tank holds 3 litres and the second 4, then how much do both hold?",
+            "Find the area of the square. Put your final answer in \\boxed{}.",
+            "Let $x + 2 = 5$. Given that $y = x$, find $y$.",
+            "Which number is prime: 4 or 7?",
+            "How many eggs should she buy?",
+            "What should the output of this function be?\n```python\nprint(why and how)\n```",
+            "Mr. Smith sold it to Dr. No. What did it cost?",
+            "Alfie, the albatross, flies 400 km a day. How long does he fly?",
+            "Complete the assertion with a literal.\n[PYTHON]\ndef f(x):\n    return x\nassert f(1) == ??\n[/PYTHON]",
+        ] {
+            assert_eq!(rendered(request), "closed", "{request}");
+        }
+    }
+
+    #[test]
+    fn a_request_for_more_is_open() {
+        for request in [
+            "Which is safer, and why?",
+            "Explain the tides.",
+            "Recommend one of the laptops. End with Answer: <price>",
+            "What is the dose? What is the diagnosis?",
+            "What is the diagnosis, and which dose do you give?",
+            "Pick a laptop for her. What does it cost?",
+            "Should we invest? End with Answer: <net present value>",
+            "Is it worth it?",
+            "What is the best way to store tomatoes?",
+            "How does it work?",
+            "How many are there? Give three reasons.",
+            "Find the total, then recommend a plan.",
+            "Compute the yield and explain what it means for us.",
+            "Tell me how many there are and what you would do.",
+            "What are the risks?",
+            "What is the difference between TCP and UDP?",
+            "How much does it cost, and is it any good?",
+            "Compare the two offers. What is the price of the better one?",
+            "Which laptop should I\nbuy? End with Answer: <price>",
+            "Would you take the job? Answer with the salary only.",
+            "How many legs has a spider? Why?",
+            "Write a poem about 7 cats.",
+            "Treat the patient. Answer with the dose in mg.",
+            "What dose does a child of 20 kg need? Report the side effects.",
+            "What is the capital of Australia? Write a short history of it.",
+            "What is the capital of Australia? Include sources.",
+            "What is the capital of Australia? I'd also like a short history.",
+            "What is the price? A short rationale is appreciated.",
+            "What dose is right?\n    Also explain its origin.",
+        ] {
+            assert_eq!(rendered(request), "open", "{request}");
+        }
+    }
+
+    #[test]
+    fn what_no_sentence_asks_is_unknown() {
+        for request in [
+            "",
+            "Paris",
+            "Capital of France",
+            "Wie viele Beine hat eine Spinne?",
+            "The tides.",
+            "Warum ist der Himmel blau?",
+            "Rust or Go for my startup's backend?",
+            "Your thoughts on React?",
+            "Which design?",
+        ] {
+            assert_eq!(rendered(request), "unknown", "{request}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The floor under a written text, measured: failing texts are caught, sound ones stand.
+//!
+//! The failing texts are written by hand (`fixtures/unusable_texts.jsonl`) or made from sound ones by rules. The sound ones are
+//! answers to the same question, each judged beside another one.
+
+use std::collections::BTreeMap;
+
+use parallel_llm_engine::prompt::floor::{FloorBasis, FloorVerdict, Reason};
+use parallel_llm_engine::prompt::label;
+use serde_json::Value;
+
+const CODE: &str = "5eed5eed";
+
+/// A question, its answers and a text that was written from them.
+#[derive(Clone, serde::Deserialize)]
+struct Case {
+    kind: String,
+    request: String,
+    candidates: Vec<String>,
+    text: String,
+}
+
+impl Case {
+    fn verdict(&self) -> FloorVerdict {
+        let labels: Vec<String> = (0..self.candidates.len()).map(label).collect();
+        let texts = self.candidates.iter().map(String::as_str);
+        let candidates: Vec<(&str, &str)> = labels.iter().map(String::as_str).zip(texts).collect();
+        let codes = [CODE.to_owned()];
+        let basis =
+            FloorBasis { request: &self.request, candidates: &candidates, codes: &codes, is_cut: false };
+        basis.judge(&self.text)
+    }
+
+    fn stands(&self) -> bool {
+        self.verdict() == FloorVerdict::Sound(self.text.trim().to_owned())
+    }
+}
+
+/// The objects of a fixture.
+fn lines(fixture: &str) -> impl Iterator<Item = Value> + '_ {
+    let lines = fixture.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| serde_json::from_str(line).expect("a line of JSON"))
+}
+
+fn string(value: &Value) -> String {
+    value.as_str().expect("a string").to_owned()
+}
+
+fn strings(value: &Value) -> Vec<String> {
+    value.as_array().expect("a list").iter().map(string).collect()
+}
+
+/// The texts that were written by hand.
+fn written_by_hand() -> Vec<Case> {
+    let fixture = include_str!("fixtures/unusable_texts.jsonl");
+    let sets: BTreeMap<String, (String, Vec<String>)> = lines(fixture)
+        .filter(|line| line.get("set").is_some())
+        .map(|line| (string(&line["set"]), (string(&line["question"]), strings(&line["answers"]))))
+        .collect();
+    let texts = lines(fixture).filter(|line| line.get("of").is_some());
+    let case = |line: Value| {
+        let (request, candidates) = sets[&string(&line["of"])].clone();
+        Case { kind: string(&line["class"]), request, candidates, text: string(&line["text"]) }
+    };
+    texts.map(case).collect()
+}
+
+/// Questions in prose with two answers each.
+fn prose() -> Vec<(String, Vec<String>)> {
+    let pairs = lines(include_str!("fixtures/contradicting_prose.jsonl"));
+    let mut pairs: Vec<(String, Vec<String>)> =
+        pairs.map(|line| (string(&line["question"]), strings(&line["answers"]))).collect();
+    pairs.dedup_by(|one, other| one.0 == other.0);
+    pairs.into_iter().filter(|(_, answers)| answers.iter().all(|one| one.split(' ').count() > 9)).collect()
+}
+
+/// Failing texts made of sound ones.
+fn corrupted() -> Vec<Case> {
+    let all = prose();
+    let mut cases = Vec::new();
+    let templates = ["synthesize", "council", "moa", "synthesize/analyse", "synthesize/write"].map(template);
+    for (index, (request, candidates)) in all.iter().enumerate() {
+        let text = &candidates[index % 2];
+        let words: Vec<&str> = text.split(' ').collect();
+        let start = words[..words.len().min(4 + index % 6)].join(" ");
+        let label = if index % 2 == 0 { "A" } else { "B" };
+        let mut add = |kind: &str, text: String| {
+            let (request, candidates) = (request.clone(), candidates.clone());
+            cases.push(Case { kind: kind.to_owned(), request, candidates, text });
+        };
+        add("echo", request.clone());
+        add("echo", format!("The request:\n\n| {request}\n\nThe candidates, in random order:\n\n{text}"));
+        add("loop", format!("{text}\n").repeat(5 + index % 40));
+        add("loop", format!("{text} {}", format!("{start}. ").repeat(12 + words.len())));
+        let label_forms =
+            ["{}", "**{}**", "Candidate {}", "Answer {}.", "Candidate {} is the best.", "I choose {}."];
+        add("label", label_forms[index % label_forms.len()].replace("{}", label));
+        let talk_forms = [
+            "Candidates A and B agree that {}",
+            "Both answers say that {}",
+            "Candidate B is more precise: {}",
+            "All the responses state the same. {}",
+            "The first answer is better than the second. {}",
+        ];
+        add("talk", talk_forms[index % talk_forms.len()].replace("{}", text));
+        let code = format!("{:08x}", index * 2_654_435_761 % 0xffff_ffff);
+        add("form", format!("<<candidate {label} {code}>>\n| {text}\n<<end candidate {label} {code}>>"));
+        add("form", format!("{{\"base\": \"{label}\", \"claims\": [{{\"text\": \"{start}\"}}]}}"));
+        let template: Vec<&str> = templates[index % templates.len()].split_whitespace().collect();
+        let at = index * 37 % (template.len() - 12);
+        add("prompt", template[at..at + 12].join(" "));
+        add("topic", all[(index + all.len() / 2) % all.len()].1[0].clone());
+    }
+    cases
+}
+
+/// A prompt template without its markers and JSON, whose words are too few in a row.
+fn template(folder: &str) -> String {
+    let path = format!("{}/prompts/{folder}/system.md", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("a template");
+    let plain = text.lines().take_while(|line| !line.starts_with("About the material"));
+    plain.collect::<Vec<_>>().join("\n")
+}
+
+/// Sound texts: an answer beside another one, and both answers together.
+fn sound() -> Vec<Case> {
+    let fixtures = [
+        include_str!("fixtures/different_answers.jsonl"),
+        include_str!("fixtures/equal_answers.jsonl"),
+        include_str!("fixtures/contradicting_prose.jsonl"),
+    ];
+    let mut cases = Vec::new();
+    for line in fixtures.into_iter().flat_map(lines) {
+        let (request, answers) = (string(&line["question"]), strings(&line["answers"]));
+        let [one, other] = &answers[..] else { panic!("two answers") };
+        let mut add = |candidates: &[&String], text: String| {
+            let candidates = candidates.iter().map(|one| (*one).clone()).collect();
+            let kind = string(&line["class"]);
+            cases.push(Case { kind, request: request.clone(), candidates, text });
+        };
+        add(&[other, other], one.clone());
+        add(&[one, one], other.clone());
+        add(&[one, other], format!("{one}\n\n{other}"));
+    }
+    cases.retain(|case| !case.text.trim().is_empty());
+    cases
+}
+
+#[test]
+fn failing_texts_are_caught() {
+    let cases = [written_by_hand(), corrupted()].concat();
+    assert!(cases.len() >= 300, "{}", cases.len());
+    let mut tally: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for case in &cases {
+        let (caught, of) = tally.entry(&case.kind).or_default();
+        *caught += usize::from(!matches!(case.verdict(), FloorVerdict::Sound(_)));
+        *of += 1;
+    }
+    let caught: usize = tally.values().map(|(caught, _)| caught).sum();
+    assert!(caught * 100 >= cases.len() * 90, "{caught} of {}: {tally:#?}", cases.len());
+    insta::assert_debug_snapshot!(tally, @r#"
+    {
+        "any": (
+            61,
+            69,
+        ),
+        "echo": (
+            49,
+            49,
+        ),
+        "form": (
+            50,
+            50,
+        ),
+        "label": (
+            63,
+            63,
+        ),
+        "loop": (
+            48,
+            48,
+        ),
+        "placeholder": (
+            15,
+            15,
+        ),
+        "prompt": (
+            29,
+            29,
+        ),
+        "talk": (
+            48,
+            48,
+        ),
+        "topic": (
+            19,
+            29,
+        ),
+    }
+    "#);
+}
+
+#[test]
+fn sound_texts_stand() {
+    let cases = sound();
+    assert!(cases.len() >= 3_000, "{}", cases.len());
+    let refused: Vec<&Case> = cases.iter().filter(|case| !case.stands()).collect();
+    let shown: Vec<String> = refused
+        .iter()
+        .map(|case| format!("{:?}: {} -> {}", case.verdict(), case.request, case.text))
+        .collect();
+    assert!(refused.len() * 1_000 <= cases.len() * 3, "{} of {}: {shown:#?}", refused.len(), cases.len());
+    insta::assert_snapshot!(format!("{} of {}", refused.len(), cases.len()), @"3 of 11184");
+}
+
+/// Judges a text beside two answers about the tides.
+fn judged(request: &str, candidates: [&str; 2], text: &str) -> FloorVerdict {
+    let candidates = candidates.map(str::to_owned).to_vec();
+    Case { kind: String::new(), request: request.to_owned(), candidates, text: text.to_owned() }.verdict()
+}
+
+#[test]
+fn what_the_candidates_do_a_text_may_do() {
+    let stands = |request: &str, candidates: [&str; 2], text: &str| {
+        assert_eq!(judged(request, candidates, text), FloorVerdict::Sound(text.to_owned()), "{text}");
+    };
+    stands("Which is right?\nA) iron\nB) gold", ["B", "The answer is (B)."], "B");
+    stands("Which is right?\nA) iron\nB) gold", ["A", "B"], "**B**");
+    stands(
+        "Who won?",
+        ["Candidate B won.", "Candidate A lost to candidate B."],
+        "Candidate B won by a mile.",
+    );
+    stands("Say it a hundred times.", ["no ".repeat(100).trim(), "No."], "no ".repeat(90).trim());
+    stands(
+        "Translate into German: The cat sleeps on the warm stone.",
+        ["Die Katze schläft.", "Die Katze ruht auf Stein."],
+        "Die Katze schläft auf dem warmen Stein.",
+    );
+    stands("Give me JSON with the base.", ["{\"base\": 10}", "{\"base\": 2}"], "{\"base\": 16}");
+    stands(
+        "How does <answer> work?",
+        ["The tag <answer> ends a turn.", "Write <answer>."],
+        "Put it on a line:\n<answer>\nand close it.",
+    );
+    stands(
+        "Is the bridge safe? Answer yes or no.",
+        ["The answer is yes.", "**Answer:** Yes"],
+        "The answer is no.",
+    );
+    stands("Which room?", ["Answer: 123457", "123458"], "Answer: 123456");
+    stands("Which is prime, (a) 1 or (b) 2?", ["(a)", "not (a)"], "(b)");
+    stands("Which note?", ["Bb", "C"], "B");
+    stands("Which sign?", ["<", ">"], "<");
+    stands("Fix: he go home", ["He goes home.", "he goes home"], "He goes home!");
+}
+
+#[test]
+fn what_leaked_of_the_form_is_cut_off() {
+    let answers = ["The moon pulls the sea.", "Moon and sun pull the sea."];
+    let check = |text: &str| {
+        let sound = FloorVerdict::Sound("Both pull the sea.".to_owned());
+        assert_eq!(judged("How do tides work?", answers, text), sound, "{text}");
+    };
+    check(
+        "Here is my analysis.\n<<analysis 1234abce>>\n{\"base\": \"A\"}\n<<answer 1234abce>>\nBoth pull the sea.\n<<end answer 1234abce>>",
+    );
+    check("<answer>\nBoth pull the sea.\n</answer>");
+    check("Both pull the sea.\n\n```json\n{\"base\": \"A\", \"claims\": []}\n```");
+    check("Analysis: {\"base\": \"A\", \"claims\": []}\n\nBoth pull the sea.");
+    check("Both pull the sea.\n<<end answr 1234abce>>\n<<end answer 1234abce>>");
+}
+
+#[test]
+fn a_huge_text_takes_little_time() {
+    let words = (0..90_000_u32).map(|word| format!("w{}", word.wrapping_mul(2_654_435_761)));
+    let huge = words.collect::<Vec<_>>().join(" ");
+    let looped = "The moon pulls. ".repeat(50_000);
+    let began = tokio::time::Instant::now();
+    assert_eq!(
+        judged("Why?", [&huge, "The moon."], &format!("{huge}.")),
+        FloorVerdict::Sound(format!("{huge}."))
+    );
+    assert_eq!(judged("Why?", [&huge, "The moon."], &looped), FloorVerdict::Unusable(Reason::Loop));
+    // Seconds in an unoptimised build; a square in the length would take an hour.
+    assert!(began.elapsed().as_secs() < 120, "{:?}", began.elapsed());
+}
+
+/// Judges every `*.jsonl` of the folder in `FLOOR_TEXTS`, and prints the result by kind. Each line has `kind`, `request`,
+/// `candidates` and `text`.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "who measures names a folder; nothing else reads it")]
+#[ignore = "reads recorded answers of real models from a folder outside the repository"]
+fn recorded_texts() {
+    let folder = std::env::var("FLOOR_TEXTS").expect("`FLOOR_TEXTS` names a folder");
+    let mut tally: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+        let text = std::fs::read_to_string(entry.expect("an entry").path()).expect("a file of text");
+        for line in text.lines() {
+            let case: Case = serde_json::from_str(line).expect("a case");
+            let verdict = match case.verdict() {
+                FloorVerdict::Sound(text) if text == case.text.trim() => "stands".to_owned(),
+                FloorVerdict::Sound(_) => "stands without what leaked".to_owned(),
+                other => format!("{other:?}"),
+            };
+            *tally.entry((case.kind, verdict)).or_default() += 1;
+        }
+    }
+    insta::assert_debug_snapshot!(tally);
+}
