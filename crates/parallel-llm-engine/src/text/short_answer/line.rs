@@ -9,7 +9,9 @@ const WORD: &str = "answer";
 /// The word as seats are asked to write it.
 const AS_ASKED: &str = "ANSWER";
 /// Marks that may stand around the word, and around the line.
-const MARKS: [char; 7] = ['*', '_', '#', '>', '`', '-', '•'];
+const EMPHASIS: [char; 3] = ['*', '_', '`'];
+/// Marks that a heading, a quotation or an item of a list begins with.
+const BLOCK_MARKS: [char; 4] = ['#', '>', '-', '•'];
 /// The longest end of a reply that is held back, in bytes: an answer line and the blanks around it.
 const HELD_BYTES_MAX: usize = 4_096;
 /// Between a text and the answer that it does not say.
@@ -83,8 +85,8 @@ pub fn value(line: &str) -> Option<&str> {
 /// What stands behind a word and its colon at the beginning of a line, without the emphasis that the line is in or that ends with
 /// the colon.
 pub(super) fn behind_word<'a>(line: &'a str, word: &str) -> Option<&'a str> {
-    let text = line.trim_matches(is_blank).trim_start_matches(|one| is_blank(one) || "#>-•".contains(one));
-    let own = text.trim_start_matches(['*', '_', '`']);
+    let text = line.trim().trim_start_matches(|one: char| one.is_whitespace() || BLOCK_MARKS.contains(&one));
+    let own = text.trim_start_matches(EMPHASIS);
     let emphasis = &text[..text.len() - own.len()];
     let behind =
         own.get(..word.len()).filter(|found| found.eq_ignore_ascii_case(word)).map(|_| &own[word.len()..])?;
@@ -92,7 +94,7 @@ pub(super) fn behind_word<'a>(line: &'a str, word: &str) -> Option<&'a str> {
         Some(behind) => (behind, true),
         None => (behind, emphasis.is_empty()),
     };
-    let value = behind.trim_start_matches(is_blank).strip_prefix([':', '：'])?;
+    let value = behind.trim_start().strip_prefix([':', '：'])?;
     Some(match value.strip_prefix(emphasis).filter(|_| !is_closed) {
         Some(value) => value.trim(),
         None if is_closed => value.trim(),
@@ -110,12 +112,14 @@ pub fn is_none(value: &str) -> bool {
 pub fn held_from(reply: &str) -> usize {
     let from = reply.ceil_char_boundary(reply.len().saturating_sub(HELD_BYTES_MAX));
     let end = &reply[from..];
-    let trimmed = end.trim_end_matches(is_blank);
-    let begin = trimmed.rfind('\n').map_or(0, |end| end + 1);
-    let line = trimmed[begin..].trim_start_matches(|one| is_blank(one) || MARKS.contains(&one));
+    let trimmed = end.trim_end();
+    let begin = last_line(trimmed).unwrap_or(0);
+    let is_around = |one: char| one.is_whitespace() || EMPHASIS.contains(&one) || BLOCK_MARKS.contains(&one);
+    let line = trimmed[begin..].trim_start_matches(is_around);
     let word = &line[..line.floor_char_boundary(WORD.len())];
     let may_begin = word.len() < WORD.len() && WORD.starts_with(&*word.to_ascii_lowercase());
-    let behind = line[word.len()..].trim_start_matches(|one| is_blank(one) || matches!(one, '*' | '_' | '`'));
+    let behind =
+        line[word.len()..].trim_start_matches(|one: char| one.is_whitespace() || EMPHASIS.contains(&one));
     let has_begun =
         word.eq_ignore_ascii_case(WORD) && matches!(behind.chars().next(), None | Some(':' | '：'));
     // A line without its beginning is too long for an answer.
@@ -124,15 +128,10 @@ pub fn held_from(reply: &str) -> usize {
         return from + trimmed.len();
     }
     // Answer lines before it belong to it.
-    let before = from + trimmed[..begin].trim_end_matches(is_blank).len();
+    let before = from + trimmed[..begin].trim_end().len();
     let is_asked = |line: &str| line.contains(AS_ASKED) && value(line).is_some();
     let is_line = last_line(&reply[from..before]).is_some_and(|begin| is_asked(&reply[from + begin..before]));
     if is_line { held_from(&reply[..before]) } else { before }
-}
-
-/// Whether a character is white space, also one that other programs take for a line break.
-fn is_blank(one: char) -> bool {
-    one.is_whitespace()
 }
 
 #[cfg(test)]
