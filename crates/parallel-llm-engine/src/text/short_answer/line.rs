@@ -12,7 +12,7 @@ const AS_ASKED: &str = "ANSWER";
 const EMPHASIS: [char; 3] = ['*', '_', '`'];
 /// Marks that a heading, a quotation or an item of a list begins with.
 const BLOCK_MARKS: [char; 4] = ['#', '>', '-', '•'];
-/// The longest end of a reply that is held back, in bytes: an answer line and the blanks around it.
+/// The longest end of a reply that is held back, in bytes: its answer lines and the blanks around them.
 const HELD_BYTES_MAX: usize = 4_096;
 /// Between a text and the answer that it does not say.
 const APART: &str = "\n\n";
@@ -28,7 +28,8 @@ pub fn split(reply: &str) -> (Cow<'_, str>, Option<&str>) {
         let line = &rest[begin..];
         // `Answer: 8 legs` above the line belongs to the text.
         let is_one = value(line).is_some() && (rest.len() == lines.len() || line.contains(AS_ASKED));
-        if !is_one {
+        // What is longer was shown on its way.
+        if !is_one || lines.len() - begin >= HELD_BYTES_MAX {
             break;
         }
         rest = rest[..begin].trim_end();
@@ -128,10 +129,15 @@ pub fn held_from(reply: &str) -> usize {
         return from + trimmed.len();
     }
     // Answer lines before it belong to it.
-    let before = from + trimmed[..begin].trim_end().len();
+    let mut before = trimmed[..begin].trim_end();
     let is_asked = |line: &str| line.contains(AS_ASKED) && value(line).is_some();
-    let is_line = last_line(&reply[from..before]).is_some_and(|begin| is_asked(&reply[from + begin..before]));
-    if is_line { held_from(&reply[..before]) } else { before }
+    while let Some(begin) = last_line(before).filter(|begin| *begin > 0 || from == 0) {
+        if !is_asked(&before[begin..]) {
+            break;
+        }
+        before = before[..begin].trim_end();
+    }
+    from + before.len()
 }
 
 #[cfg(test)]
@@ -167,6 +173,15 @@ mod tests {
             assert_eq!((&*shown, found.and_then(only_value)), (text, line), "{reply}");
         }
         assert!(is_none("None.") && is_none("`none`") && !is_none("None of them"));
+    }
+
+    #[test]
+    fn many_lines_are_bounded() {
+        let reply = format!("So.\n{}", "ANSWER: 8\n".repeat(100_000));
+        assert!(reply.len() - held_from(&reply) <= HELD_BYTES_MAX);
+        let (text, line) = split(&reply);
+        assert!(text.starts_with(&reply[..held_from(reply.trim_end())]));
+        assert_eq!(line.and_then(only_value), Some("8"));
     }
 
     proptest! {
