@@ -24,6 +24,7 @@ use crate::strategy::{self, Answers, annotate};
 use crate::value::answer::{Failure, by_reason};
 use crate::value::code::Code;
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use tokio::time::sleep_until;
 
 /// Executes runs. One engine serves a whole process; clones share it.
@@ -114,6 +115,7 @@ impl Engine {
             budget: Arc::new(Budget::new(plan.budget)),
             retries: Arc::clone(&self.retries),
             turn: Arc::new(turn),
+            equivalents: Arc::new(Mutex::new(hub.with_run(strategy::recorded))),
             refused_keys: Arc::default(),
             has_begun: Arc::default(),
             sending: stop.sending(),
@@ -192,7 +194,7 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
                     () = sleep_until(context.deadline.run) => {}
                     () = context.stop.cancelled() => {}
                 }
-                let agreement = strategy::agreement(context, &usable);
+                let agreement = strategy::compared(context, &usable).await;
                 let answers = Answers { usable: &usable, agreement: agreement.as_ref() };
                 // Boxed, because its kilobytes would be held while the seats answer, too.
                 let decided = Box::pin(strategy::decide(context, answers));
@@ -212,7 +214,10 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
             };
             panel.collect_during(deciding).await;
         }
-        Gathered::Nothing => decide(context, Outcome::none(nobody_answered(&context.plan, &panel.failures))),
+        // The strategy asks the seats that are held back.
+        Gathered::Nothing | Gathered::Unsettled => {
+            decide(context, Outcome::none(nobody_answered(&context.plan, &panel.failures)));
+        }
         Gathered::Cancelled => {
             decide(context, Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")));
         }

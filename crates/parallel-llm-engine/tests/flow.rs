@@ -98,7 +98,6 @@ fn the_rounds_are_those_of_the_longest_way() {
         ("synthesize", 2),
         ("synthesize@analysis=separate", 3),
         ("vote", 1),
-        ("vote@extractor=llm", 2),
         ("best-of-n@by=check", 1),
         ("best-of-n@by=pairs", 4),
         ("best-of-n@by=league", 2),

@@ -84,6 +84,7 @@ fn plan() -> RunPlan {
         .into(),
         seats: vec![seat(1, "~vendor/one"), bare],
         synthesizers: vec![seat(1, "vendor/three")],
+        equivalence: None,
         strategy: Strategy::Synthesize,
         preset: None,
         flow: None,
@@ -137,6 +138,7 @@ fn plan_with_files() -> RunPlan {
     RunPlan {
         messages: [Message { role: Role::User, parts }].into(),
         seats: vec![Seat { effort: Some(Effort::Xhigh), inputs, ..seat(1, "~vendor/one") }],
+        equivalence: Some(Seat { temperature: None, ..seat(1, "vendor/four") }),
         routing: Arc::new(routing),
         ..plan()
     }
@@ -272,6 +274,7 @@ fn events_of_a_continued_run() -> Vec<Recorded> {
         ask: Vec::new(),
         seats: Vec::new(),
         synthesizers: Vec::new(),
+        equivalence: None,
         strategy: Strategy::Synthesize,
         steps: Vec::new(),
         chosen_because: None,
@@ -305,7 +308,7 @@ fn events_of_a_continued_run() -> Vec<Recorded> {
 fn events_of_an_unfused_run() -> Vec<Recorded> {
     let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(2)), number: 1 };
     let unfused = Some(Failure::new(Code::Upstream, "every synthesizer failed"));
-    let agreement = Some(Agreement { equal: 2, of: 3, clusters: Vec::new(), unread: Vec::new() });
+    let agreement = Some(Agreement { equal: 2, of: 3, ..Agreement::default() });
     let outcome = Outcome { unfused, agreement, ..Outcome::new(OutcomeKind::Verbatim, "word for word") };
     let events = [
         Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) },
@@ -336,9 +339,11 @@ fn events_of_a_run_with_steps() -> Vec<Recorded> {
     let cluster = |value: Option<&str>, seat| Cluster {
         value: value.map(str::to_owned),
         seats: vec![SeatNumber(seat)],
+        ..Cluster::default()
     };
     let clusters = vec![cluster(Some("8 legs"), 1), cluster(None, 2)];
-    let agreement = Some(Agreement { equal: 1, of: 3, clusters, unread: vec![SeatNumber(3)] });
+    let agreement =
+        Some(Agreement { equal: 1, of: 3, clusters, unread: vec![SeatNumber(3)], ..Agreement::default() });
     let outcome = Outcome { judging, agreement, ..Outcome::new(OutcomeKind::Selected, "chosen") };
     let events = [
         Event::Skipped { seats: vec![SeatNumber(3), SeatNumber(4)] },

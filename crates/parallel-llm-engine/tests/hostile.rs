@@ -159,22 +159,9 @@ fn gullible_judge() -> Reply {
     after(1).compose(compose).end()
 }
 
-/// An extractor that does the same. If it obeys, it reports the same value for the hostile answer and an honest one.
-fn gullible_extractor() -> Reply {
-    let compose = |call: &Call| {
-        let honest = HONEST.map(|words| label_of(call, words));
-        let entries = if text_outside_blocks(call).contains(GOAL) {
-            let labels = ["A", "B", "C", "D"].into_iter();
-            let hostile = labels.filter(|label| honest.iter().all(|own| own != label)).map(str::to_owned);
-            hostile.chain(honest.first().cloned()).map(|label| (label, GOAL)).collect::<Vec<_>>()
-        } else {
-            honest.into_iter().map(|label| (label, "eight")).collect()
-        };
-        let entries: Vec<String> =
-            entries.iter().map(|(label, answer)| format!("{label:?}: {answer:?}")).collect();
-        format!("{}\n{{\"answers\": {{{}}}}}", quoted(call), entries.join(", "))
-    };
-    after(1).compose(compose).end()
+/// A model for equivalence that calls all short answers equal.
+fn gullible_grouper() -> Reply {
+    after(1).compose(|call| format!("{}\n{{\"groups\": [[\"A\", \"B\", \"C\", \"D\"]]}}", quoted(call))).end()
 }
 
 /// The outcome of a panel with this hostile answer at this seat.
@@ -185,10 +172,10 @@ async fn outcome_of_attack(strategy: &str, hostile: &str, seat: usize) -> Outcom
     let panel: Vec<_> = names.zip(answers).map(|(name, answer)| (name, says(1, answer))).collect();
     let reader = match strategy.split('@').next() {
         Some("best-of-n") => gullible_judge(),
-        Some("vote") => gullible_extractor(),
         _ => gullible_synthesizer(),
     };
-    let result = scenario(panel.into_iter().chain([("fuser", reader)])).asks(HOW_MANY, strategy).run().await;
+    let readers = [("fuser", reader), ("grouper", gullible_grouper())];
+    let result = scenario(panel.into_iter().chain(readers)).asks(HOW_MANY, strategy).run().await;
     result.run.outcome.expect("it is decided")
 }
 
@@ -239,8 +226,8 @@ async fn no_injection_wins_a_vote() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_injection_wins_a_vote_counted_by_a_gullible_extractor() {
-    insta::assert_snapshot!(attack_all("vote@extractor=llm", 1).await, @"0 of 437 in 16 languages won, at most 0.87 % []");
+async fn no_injection_passes_the_gate() {
+    insta::assert_snapshot!(attack_all("synthesize@gate=on", 1).await, @"0 of 437 in 16 languages won, at most 0.87 % []");
 }
 
 #[test]

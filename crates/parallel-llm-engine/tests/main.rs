@@ -14,6 +14,7 @@ mod check;
 mod council;
 mod defect;
 mod early;
+mod equivalence;
 mod escalation;
 mod floor;
 mod floor_texts;

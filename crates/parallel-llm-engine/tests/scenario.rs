@@ -17,7 +17,7 @@ use parallel_llm_engine::request::persona_prompt::PersonaPrompt;
 use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::request::wait::Wait;
-use parallel_llm_engine::request::{AnswerLine, StoreMode};
+use parallel_llm_engine::request::{AnswerLine, Equivalence, StoreMode};
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{
@@ -36,8 +36,9 @@ use crate::transcript;
 /// The question of every scenario.
 pub(crate) const QUESTION: &str = "How do tides work?";
 
-/// The name prefix of synthesizers; all other models take seats.
+/// The name prefix of synthesizers, and of the model for equivalence; all other models take seats.
 const SYNTHESIZER: &str = "fuser";
+const GROUPER: &str = "grouper";
 
 /// The settings of every scenario.
 pub(crate) fn defaults() -> Defaults {
@@ -47,6 +48,7 @@ pub(crate) fn defaults() -> Defaults {
         strategy: Strategy::Synthesize.name().to_owned(),
         max_tokens: 1_000,
         answer_line: AnswerLine::Auto,
+        equivalence: Equivalence::CheapestOf(Vec::new()),
         budget: PicoUsd::from_usd(3),
         prices: PriceBook { own_machines: [providers()[1].clone()].into(), ..PriceBook::default() },
         prompt_chars_max: 100_000,
@@ -203,6 +205,7 @@ pub(crate) fn planned_with(request: RunRequest, defaults: &Defaults) -> Result<R
     let of_flow = flow.flat_map(|stage| stage.panel.iter().chain(stage.synthesizer.iter().flatten()));
     let named =
         defaults.panel.iter().chain(&defaults.synthesizers).chain(&request.synthesizer).chain(of_flow);
+    let named = named.chain(defaults.equivalence.named());
     let names = named.filter_map(|name| name.split(['*', '@']).next());
     let catalogue = Catalogue::new(names.map(info).collect(), true);
     let terms = Terms { defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
@@ -218,9 +221,13 @@ fn resolved(replies: &[(&'static str, Reply)], request: RunRequest) -> RunPlan {
         }
     }
     let catalogue = Catalogue::new(names.iter().map(|name| info(name)).collect(), true);
-    let (chain, panel): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with(SYNTHESIZER));
+    let grouper = names.iter().find(|name| name.starts_with(GROUPER));
+    let equivalence =
+        grouper.map_or(Equivalence::CheapestOf(Vec::new()), |name| Equivalence::Model((*name).to_owned()));
+    let others = names.iter().filter(|name| !name.starts_with(GROUPER));
+    let (chain, panel): (Vec<&str>, Vec<&str>) = others.partition(|name| name.starts_with(SYNTHESIZER));
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-    let defaults = Defaults { panel: owned(panel), synthesizers: owned(chain), ..defaults() };
+    let defaults = Defaults { panel: owned(panel), synthesizers: owned(chain), equivalence, ..defaults() };
     let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
     RunPlan::resolve(request, &terms, identity(1)).expect("the plan is valid")
 }

@@ -110,7 +110,6 @@ async fn json_mode_is_used_for_json_replies_if_the_model_supports_it() {
         ("best-of-n@by=consistency", "fuser", 1),
         ("best-of-n@by=pairs,orders=1", "fuser", 1),
         ("council", "ada", 1),
-        ("vote@extractor=llm", "fuser", 1),
         ("synthesize@analysis=separate", "fuser", 1),
     ] {
         let held = json_calls(strategy, true).await;

@@ -1,16 +1,10 @@
-//! Plurality votes: which answer wins, that a model reads answers only if asked to, and that arrival order does not
-//! matter.
+//! Plurality votes: which answer wins, and that arrival order does not matter.
 
-use parallel_llm_engine::plan::caller_slot::{CallerSlot, StepNumber};
-use parallel_llm_engine::port::Call;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::run::event::Recorded;
 use parallel_llm_engine::{Code, Outcome, RunPlan, RunRequest, SeatNumber};
-use proptest::prelude::*;
 
-use crate::invariants;
-use crate::scenario::{Scenario, ScriptedAnswer, in_paused_time, scenario, shuffled_answers};
-use crate::script::{Reply, after, fails, failure, fuses, label_of, says};
+use crate::scenario::{Scenario, scenario};
+use crate::script::{fails, failure, fuses, says};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
@@ -95,6 +89,7 @@ async fn arrival_order_does_not_affect_the_winner() {
                     value: Some(
                         "8",
                     ),
+                    also: [],
                     seats: [
                         SeatNumber(
                             2,
@@ -108,6 +103,7 @@ async fn arrival_order_does_not_affect_the_winner() {
                     value: Some(
                         "6",
                     ),
+                    also: [],
                     seats: [
                         SeatNumber(
                             1,
@@ -118,6 +114,7 @@ async fn arrival_order_does_not_affect_the_winner() {
                     value: Some(
                         "7",
                     ),
+                    also: [],
                     seats: [
                         SeatNumber(
                             4,
@@ -290,51 +287,6 @@ async fn the_other_seats_are_skipped_if_the_first_have_the_same_value() {
     assert_eq!(asked("1").await.0, 3);
 }
 
-const WHO: &str = "Who was first?";
-const ESSAYS: [&str; 4] =
-    ["It was Ann, they say.", "Bob came before all others.", "Nobody but Ann!", "I do not know."];
-
-/// An extractor that reports these values for the answers containing these words.
-fn extracts(ms: u64, found: &'static [(&'static str, &'static str)]) -> Reply {
-    after(ms).compose(|call| extraction(call, found)).end()
-}
-
-fn extraction(call: &Call, found: &[(&str, &str)]) -> String {
-    let entry = |(words, answer): &(&str, &str)| {
-        serde_json::json!({"label": label_of(call, words), "answer": answer}).to_string()
-    };
-    format!(r#"{{"answers": [{}]}}"#, found.iter().map(entry).collect::<Vec<_>>().join(", "))
-}
-
-const FOUND: &[(&str, &str)] = &[("It was Ann", "Ann"), ("Bob came", "Bob"), ("Nobody but Ann", "Ann")];
-
-/// The essays, and these extractors in the order of their chain.
-fn essays_with_extractors(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
-    let panel =
-        ["ada", "bob", "cyd", "dan"].into_iter().zip(ESSAYS).map(|(name, essay)| (name, says(10, essay)));
-    scenario(panel.chain(chain)).asks(WHO, "vote@extractor=llm")
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_extractor_reads_the_value_of_answers_to_an_open_question() {
-    let result = essays_with_extractors([("fuser", extracts(20, FOUND))]).run().await;
-    insta::assert_snapshot!(result.transcript(), @r#"
-    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
-    10 answered 1 `It was Ann, they say.` | 10 answered 2 `Bob came before all others.` | 10 answered 3 `Nobody but Ann!` | 10 answered 4 `I do not know.` | 10 sent step 1
-    30 answered step 1 `{"answers": …` (103) | 30 decided selected
-    30 closed $0.0050
-    complete decided at 30, closed at 30
-      selected by ada from 1: `It was Ann, they say.`
-      because by what the extractor `fuser` reads, 2 of 4 answers say `Ann`
-      1 ada answered, 1 request 10 ms, $0.0010
-      2 bob answered, 1 request 10 ms, $0.0010
-      3 cyd answered, 1 request 10 ms, $0.0010
-      4 dan answered, 1 request 10 ms, $0.0010
-      step 1 fuser answered, 1 request 20 ms, $0.0010 extracting
-    "#);
-    insta::assert_snapshot!(agreement_of(result.run.outcome.as_ref().expect("it is decided")), @"Ann: 1 3; Bob: 2; unread: 4");
-}
-
 #[test]
 fn options_are_stored_as_written() {
     let plan =
@@ -346,240 +298,4 @@ fn options_are_stored_as_written() {
     stored["knobs"]["extractor"] = "json:a".into();
     let unread = serde_json::from_value::<RunPlan>(stored).expect_err("it is none");
     assert_eq!(unread.to_string(), "a pointer begins with `/`");
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_plan_includes_the_cost_of_extraction() {
-    let plan = |strategy: &str| {
-        essays_with_extractors([("fuser-1", says(1, "")), ("fuser-2", says(1, ""))])
-            .asks(WHO, strategy)
-            .planned()
-    };
-    let (with, without) = (plan("vote@extractor=llm"), plan("vote"));
-    let steps: Vec<_> =
-        with.steps.iter().map(|step| (step.key.role.as_str(), step.key.by, step.is_spare)).collect();
-    let by = |number| CallerSlot::Synthesizer(SeatNumber(number));
-    assert_eq!(steps, [("extractor", by(1), false), ("extractor", by(2), true)]);
-    let reading = with.worst_request(CallerSlot::Step(StepNumber(1))).expect("its price is known");
-    assert_eq!(with.worst_case.known_part(), without.worst_case.known_part().plus(reading));
-    assert!(without.steps.is_empty());
-}
-
-#[tokio::test(start_paused = true)]
-async fn extracted_values_of_a_closed_question_are_read_as_short_answers() {
-    let answers = ["Four pairs, one might say.", "8", "Six of them, or so I heard."];
-    let reader = extracts(10, &[("Four pairs", "8 legs"), ("| 8", "8.0"), ("Six of", "six")]);
-    let panel = ["ada", "bob", "cyd"].into_iter().zip(answers).map(|(name, answer)| (name, says(10, answer)));
-    let result = scenario(panel.chain([("fuser", reader)])).asks(HOW_MANY, "vote@extractor=llm").run().await;
-    let outcome = result.run.outcome.as_ref().expect("it is decided");
-    insta::assert_snapshot!(outcome.reason, @"by what the extractor `fuser` reads, 2 of 3 answers say `8`");
-    insta::assert_snapshot!(agreement_of(outcome), @"8: 1 2; six: 3; unread:");
-}
-
-#[tokio::test(start_paused = true)]
-async fn equal_answers_and_a_single_answer_need_no_extractor() {
-    let same =
-        scenario([("ada", says(10, "Ann.")), ("bob", says(10, "Ann.\n")), ("fuser", extracts(10, FOUND))]);
-    insta::assert_snapshot!(result(same.asks(WHO, "vote@extractor=llm")).await, @"selected by ada from 1: `Ann.`; because 2 of 2 answers say the same");
-    let alone = scenario([
-        ("ada", says(10, "Ann.")),
-        ("bob", fails(1, failure(Code::Auth))),
-        ("fuser", extracts(10, FOUND)),
-    ]);
-    insta::assert_snapshot!(result(alone.asks(WHO, "vote@extractor=llm")).await, @"verbatim by ada from 1: `Ann.`; because only one answer came, so there was nothing to vote on");
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_next_extractor_takes_over_and_finally_words_decide() {
-    let chain =
-        |second| essays_with_extractors([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", second)]);
-    insta::assert_snapshot!(chain(extracts(10, FOUND)).run().await.end(), @"
-    complete decided at 25, closed at 25
-      selected by ada from 1: `It was Ann, they say.`
-      because by what the extractor `fuser-2` reads, 2 of 4 answers say `Ann`
-      ! auth: the extractor `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
-      1 ada answered, 1 request 10 ms, $0.0010
-      2 bob answered, 1 request 10 ms, $0.0010
-      3 cyd answered, 1 request 10 ms, $0.0010
-      4 dan answered, 1 request 10 ms, $0.0010
-      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth extracting
-      step 2 fuser-2 answered, 1 request 10 ms, $0.0010 extracting
-    ");
-    insta::assert_snapshot!(chain(says(10, "They differ.")).run().await.end(), @"
-    complete decided at 25, closed at 25
-      verbatim by ada from 1: `It was Ann, they say.`
-      because answers to an open question cannot be counted; this is the answer closest to the others, word for word
-      ! auth: the extractor `fuser-1` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
-      ! protocol: the extractor `fuser-2` failed: its reply says of no answer what it comes to (look at the run)
-      ! no_majority: the vote decides nothing: answers to an open question cannot be counted (have the answers fused)
-      ! protocol: the answers were counted as with `extractor=auto`: every extractor failed (look at the run)
-      1 ada answered, 1 request 10 ms, $0.0010
-      2 bob answered, 1 request 10 ms, $0.0010
-      3 cyd answered, 1 request 10 ms, $0.0010
-      4 dan answered, 1 request 10 ms, $0.0010
-      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth extracting
-      step 2 fuser-2 answered, 1 request 10 ms, $0.0010 extracting
-    ");
-    insta::assert_snapshot!(essays_with_extractors([]).run().await.end(), @"
-    complete decided at 10, closed at 10
-      verbatim by ada from 1: `It was Ann, they say.`
-      because answers to an open question cannot be counted; this is the answer closest to the others, word for word
-      ! no_majority: the vote decides nothing: answers to an open question cannot be counted (have the answers fused)
-      ! usage: the answers were counted as with `extractor=auto`: no extractor is configured (name another synthesizer)
-      1 ada answered, 1 request 10 ms, $0.0010
-      2 bob answered, 1 request 10 ms, $0.0010
-      3 cyd answered, 1 request 10 ms, $0.0010
-      4 dan answered, 1 request 10 ms, $0.0010
-    ");
-    // The reason does not mention the extractor if the answers were counted without it.
-    let closed = |answer: &'static str| {
-        let panel = [("ada", says(10, "8")), ("bob", says(10, "It has 8 legs.")), ("cyd", says(10, "6"))];
-        scenario(panel.into_iter().chain([("fuser", says(10, answer))])).asks(HOW_MANY, "vote@extractor=llm")
-    };
-    let result = closed("?").run().await;
-    let outcome = result.run.outcome.as_ref().expect("it is decided");
-    assert_eq!(
-        (outcome.reason.as_str(), agreement_of(outcome).as_str()),
-        ("2 of 3 answers say `8`", "8: 1 2; 6: 3; unread: ")
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_misleading_extractor_can_only_choose_among_the_answers() {
-    let replied = |compose: fn(&Call) -> String| async move {
-        let result = essays_with_extractors([("fuser", after(10).compose(compose).end())]).run().await;
-        let outcome = result.run.outcome.clone().expect("it is decided");
-        assert!(ESSAYS.contains(&result.text().as_str()), "{}", result.text());
-        format!("{}; {}", outcome.reason, agreement_if_any(&outcome))
-    };
-    // Unknown labels.
-    insta::assert_snapshot!(replied(|_| r#"{"answers": {"Q": "Ann", "candidate Q": "Ann", "A or B": "Ann", "": "Ann"}}"#.to_owned()).await, @"answers to an open question cannot be counted; this is the answer closest to the others, word for word; not reported");
-    // Two values for one answer.
-    insta::assert_snapshot!(replied(|call| {
-        let bob = label_of(call, "Bob came");
-        let all = ["Ann", "Bob"].map(|answer| format!(r#"{{"label": "{bob}", "answer": "{answer}"}}"#)).join(",");
-        format!(r#"{{"answers": [{all}, {{"label": "{}", "answer": "Ann"}}]}}"#, label_of(call, "It was Ann"))
-    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the answer closest to the others, word for word; Ann: 1; unread: 2 3 4");
-    // A value that is too long, control characters for a terminal, and quotation marks.
-    insta::assert_snapshot!(replied(|call| {
-        let value = |words, answer: &str| serde_json::json!({"label": label_of(call, words), "answer": answer}).to_string();
-        let all = [value("It was Ann", &"Ann ".repeat(99)), value("Bob came", "Bob `x`\n"), value("Nobody but", "An\u{202e}\u{1b}[2Jn")];
-        format!(r#"{{"answers": [{}]}}"#, all.join(","))
-    }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the answer closest to the others, word for word; Bob 'x': 2; unread: 1 3 4");
-    insta::assert_snapshot!(replied(|_| "[".repeat(10_000)).await, @"answers to an open question cannot be counted; this is the answer closest to the others, word for word; not reported");
-}
-
-fn agreement_if_any(outcome: &Outcome) -> String {
-    outcome.agreement.as_ref().map_or_else(|| "not reported".to_owned(), |_| agreement_of(outcome))
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_extractor_reports_suspicion_and_shortened_answers() {
-    let wary = |call: &Call| {
-        let form = extraction(call, FOUND);
-        form.replacen(
-            '{',
-            &format!(r#"{{"suspected_injection": ["{}", "Z"], "#, label_of(call, "Bob came")),
-            1,
-        )
-    };
-    let long = after(10).text(&format!("It was Ann, they say. {}", "So on. ".repeat(2_000))).end();
-    let panel = [
-        ("ada", long),
-        ("bob", says(10, ESSAYS[1])),
-        ("cyd", says(10, ESSAYS[2])),
-        ("fuser", after(10).compose(wary).end()),
-    ];
-    let scenario = scenario(panel).asks(WHO, "vote@extractor=llm");
-    let result = scenario.plan(|plan| plan.synthesizers[0].context_tokens = Some(4_000)).run().await;
-    let outcome = result.run.outcome.expect("it is decided");
-    let warnings: Vec<_> = outcome.warnings.iter().map(|warning| warning.message.as_str()).collect();
-    assert_eq!(warnings, ["the extractor suspects that the answer of seat 2 tried to instruct it"]);
-    assert_eq!(outcome.suspected.iter().map(|one| one.seat.0).collect::<Vec<_>>(), [2]);
-    assert_eq!(outcome.shortened.iter().map(|cut| cut.seat.0).collect::<Vec<_>>(), [1]);
-    assert_eq!(outcome.reason, "by what the extractor `fuser` reads, 2 of 3 answers say `Ann`");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_metadata_only_run_stores_no_extracted_values() {
-    let result = essays_with_extractors([("fuser", extracts(10, FOUND))])
-        .plan(|plan| plan.store = StoreMode::Metadata)
-        .run()
-        .await;
-    let outcome = result.run.outcome.as_ref().expect("it is decided");
-    assert_eq!(outcome.reason, "by what the extractor `fuser` reads, 2 of 4 answers say the same");
-    assert_eq!(agreement_of(outcome), "-: 1 3; -: 2; unread: 4");
-}
-
-/// The commits up to and including this event.
-fn until(commits: &[Vec<Recorded>], event: &str) -> Vec<Vec<Recorded>> {
-    let has = |commit: &Vec<Recorded>| {
-        commit.iter().any(|recorded| crate::transcript::short(&recorded.event) == event)
-    };
-    let last = commits.iter().position(has).expect("it was committed");
-    let mut kept = commits[..=last].to_vec();
-    let after = kept[last].iter().position(|recorded| crate::transcript::short(&recorded.event) == event);
-    kept[last].truncate(after.expect("it is there") + 1);
-    kept
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_extraction_from_before_a_crash_is_not_paid_again() {
-    let scenario = || {
-        essays_with_extractors([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", extracts(10, FOUND))])
-    };
-    for result in invariants::never_pays_twice(scenario).await {
-        assert_eq!(result.text(), ESSAYS[0], "{}", result.end());
-    }
-    let whole = scenario().run().await;
-    // If the second extractor was sent a request and its result is unknown, neither is asked again.
-    let lost = scenario().after(&until(&whole.commits, "sent step 2")).run().await;
-    assert!(lost.asked.is_empty(), "{:?}", lost.asked);
-    insta::assert_snapshot!(lost.end(), @"
-    complete decided at 15, closed at 15
-      verbatim by ada from 1: `It was Ann, they say.`
-      because answers to an open question cannot be counted; this is the answer closest to the others, word for word
-      ! interrupted: the extractor `fuser-1` failed: it gave none before the run went on without it (ask again what may have been paid already)
-      ! interrupted: the extractor `fuser-2` failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
-      ! no_majority: the vote decides nothing: answers to an open question cannot be counted (have the answers fused)
-      ! interrupted: the answers were counted as with `extractor=auto`: every extractor failed (make another text of the answers)
-      1 ada answered, 1 request 10 ms, $0.0010
-      2 bob answered, 1 request 10 ms, $0.0010
-      3 cyd answered, 1 request 10 ms, $0.0010
-      4 dan answered, 1 request 10 ms, $0.0010
-      step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth extracting
-      step 2 fuser-2 unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known extracting
-    ");
-}
-
-const PLACES: [(&str, &str); 6] =
-    [("gold", "Ann"), ("silver", "Bob"), ("copper", "Ann"), ("iron", "Ann"), ("lead", "Bob"), ("tin", "Cyd")];
-
-const METALS: &[&str] = &[
-    "It lay with gold by a river",
-    "Where silver was, there it began",
-    "It lay with copper by the river",
-    "It lay with iron far from the river",
-    "They say that lead came before",
-    "By the river, with all the tin",
-];
-
-/// The outcome for these essays, with an extractor that makes no errors.
-fn chosen(answers: &[ScriptedAnswer], seed: u64) -> Outcome {
-    let reader = after(10).compose(|call| extraction(call, &PLACES)).end();
-    let panel = answers.iter().map(ScriptedAnswer::script);
-    let scenario = scenario(panel.chain([("fuser", reader)])).asks(WHO, "vote@extractor=llm");
-    let scenario = scenario.plan(|plan| plan.seed = seed);
-    in_paused_time(scenario.run()).run.outcome.expect("it is decided")
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
-
-    #[test]
-    fn order_and_labels_do_not_affect_the_winner(answers in shuffled_answers(METALS), seed in any::<u64>()) {
-        let outcome = chosen(&answers, seed);
-        prop_assert!(outcome.reason.ends_with("3 of 6 answers say `Ann`"), "{}", outcome.reason);
-        prop_assert_eq!(outcome.text.as_deref(), Some(METALS[2]));
-    }
 }

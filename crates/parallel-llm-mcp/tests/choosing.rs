@@ -26,11 +26,11 @@ fn the_list_of_strategies_fits_one_screen() {
     --- stdout
        STRATEGY    CALLS  FOR
     *  synthesize  5-6    One good text from several answers
-       vote        5      A fact, a number or a choice, by count
+       vote        5-6    A fact, a number or a choice, by count
        best-of-n   5-7    The best answer unchanged, by a judge or your `--check`
        council     5-11   A text that knows how the models rank each other
        moa         5-11   Answers rewritten after reading the others
-       cascade     3-6    Cheap models first, the others only on disagreement
+       cascade     3-7    Cheap models first, the others only on disagreement
        race        5      An answer as fast as possible
        panel       5      All answers, side by side
        auto               The program to choose by the question
@@ -53,7 +53,7 @@ fn the_list_reflects_the_configured_default_and_panel() {
     let default: Vec<_> = strategies.iter().filter(|one| one["is_default"] == true).collect();
     assert_eq!(default.len(), 1);
     assert_eq!(default[0]["name"], "vote");
-    assert_eq!(default[0]["calls"], serde_json::json!({ "fewest": 4, "most": 4 }));
+    assert_eq!(default[0]["calls"], serde_json::json!({ "fewest": 4, "most": 5 }));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_strategy_is_shown_with_its_options() {
     The answer most others agree with is selected.
 
     For:    A fact, a number or a choice, by count
-    Calls:  5 with your panel of 5
+    Calls:  5-6 with your panel of 5
     Use:    parallel-llm-mcp ask --strategy vote "..."
 
     Options, written as in `vote@first=VALUE`:
@@ -77,8 +77,8 @@ fn a_strategy_is_shown_with_its_options() {
           How many seats are asked first; the others only if these differ.
       weights: equal, log-odds (default equal)
           Count answers alike, or by the `@accuracy` of their seats.
-      extractor: auto, json:/pointer, llm (default auto)
-          What is compared: wording, a value in JSON, a model's reading.
+      extractor: auto, json:/pointer (default auto)
+          What is compared: short answers, or a value in JSON.
       min_share: 1..100
           The smallest share of all answers, in percent, that wins.
     --- stderr

@@ -163,9 +163,9 @@ fn a_flow_needs_no_key_to_be_drawn_and_names_models_that_do_not_exist() {
       1 own/model
       2 own/other
 
-    Calls: 2, in 1 round.
-    Cost of a question of 1000 characters: about $0.00 with 1500 tokens for each
-    reply, at most $0.00. The budget is $3.00.
+    Calls: 2 to 3, in 2 rounds.
+    Cost of a question of 1000 characters: about $0.0020 with 1500 tokens for each
+    reply, at most $0.0020. The budget is $3.00.
     --- stderr
     warning: settings: the model `own/model` is unknown: no vendor is called `own`; see which models there are with `models`
     warning: settings: the model `own/other` is unknown: no vendor is called `own`; see which models there are with `models`

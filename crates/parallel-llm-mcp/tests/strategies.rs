@@ -20,7 +20,6 @@ const STRATEGIES: &[&str] = &[
     "synthesize@first=2",
     "vote",
     "vote@first=2",
-    "vote@extractor=llm",
     "best-of-n",
     "best-of-n@orders=1",
     "cascade@first=2",
@@ -121,7 +120,6 @@ fn every_strategy_survives_every_fault_on_a_question_with_a_short_answer() {
     synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
     vote: complete selected 11100; partial verbatim 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
     vote@first=2: complete selected 11100; partial verbatim 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
-    vote@extractor=llm: complete verbatim 11110; partial verbatim 11110; partial verbatim 11100; complete verbatim 12110; partial selected 11100; complete selected 11111
     best-of-n: complete selected 11120; partial selected 11120; partial verbatim 11100; complete selected 12120; partial selected 11122; complete verbatim 11122
     best-of-n@orders=1: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete verbatim 11111
     cascade@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
@@ -146,7 +144,6 @@ fn every_strategy_survives_every_fault_on_an_open_question() {
     synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
     vote: complete verbatim 11100; partial verbatim 11100; partial verbatim 11100; complete verbatim 12100; partial verbatim 11100; complete verbatim 11100
     vote@first=2: complete verbatim 11100; partial verbatim 11100; partial verbatim 11100; complete verbatim 12100; partial verbatim 11100; complete verbatim 11100
-    vote@extractor=llm: complete verbatim 11110; partial verbatim 11110; partial verbatim 11100; complete verbatim 12110; partial verbatim 11111; complete verbatim 11111
     best-of-n: complete selected 11120; partial selected 11120; partial verbatim 11100; complete selected 12120; partial selected 11122; complete verbatim 11122
     best-of-n@orders=1: complete selected 11110; partial selected 11110; partial verbatim 11100; complete selected 12110; partial selected 11111; complete verbatim 11111
     cascade@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
@@ -261,16 +258,69 @@ fn a_vote_uses_the_given_extractor_and_share() {
 }
 
 #[test]
-fn replay_reads_paid_answers_with_an_extractor() {
-    let sandbox = sandbox(OPEN, &[]);
-    let settings = [("synthesizer", FIRST)];
-    let asking =
-        ["ask", "-m", MODELS[0], "-m", MODELS[1], "-m", MODELS[2], "--json", "--strategy", "vote", OPEN];
-    let asked = sandbox.call(asking).settings(settings).run().json();
-    let run = asked["run_id"].as_str().expect("it has a name");
-    let replaying = ["runs", "replay", run, "--strategy", "vote@extractor=llm", "--json"];
-    let report = sandbox.call(replaying).settings(settings).run().json();
-    assert_eq!(line(&sandbox, &report), "complete verbatim 11110");
-    insta::assert_snapshot!(report["synthesis"]["reason"].as_str().unwrap_or("-"), @"by what the extractor `google/gemini-4-argon` reads, no two answers agree; this is the answer closest to the others, word for word");
-    insta::assert_snapshot!(serde_json::to_string(&report["agreement"]["clusters"]).expect("it is JSON"), @r#"[{"seats":[1],"value":"Take the first design."},{"seats":[2],"value":"Take the second design."},{"seats":[3],"value":"Take the first design, and test it."}]"#);
+fn what_is_written_differently_is_compared_by_a_cheap_model() {
+    let answers = ["Paris, of course.\nANSWER: Paris", "ANSWER: the `Paris`!", "Rome.\nANSWER: Rome"];
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let answering = |sandbox: Sandbox, (model, answer)| sandbox.scripted(model, Script::answering(answer));
+    let sandbox = MODELS.into_iter().zip(answers).fold(sandbox, answering);
+    let panel = ["-m", MODELS[0], "-m", MODELS[1], "-m", MODELS[2]];
+    let question = "What is the capital of France?";
+    let told = |report: &serde_json::Value| {
+        let calls = report["calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let call = |call: &serde_json::Value| format!("{} {}", call["role"], call["model"]);
+        format!(
+            "{}\n{}\nby {}\n{}",
+            report["synthesis"]["reason"].as_str().unwrap_or("-"),
+            report["agreement"]["clusters"],
+            report["agreement"]["grouped_by"],
+            calls.iter().map(call).collect::<Vec<_>>().join(", ")
+        )
+    };
+    let ask = |strategy: &str, model: &str| {
+        let asking =
+            [&["ask"][..], &panel, &["--json", "--fresh", "--strategy", strategy, question]].concat();
+        sandbox.call(asking).settings([("equivalence_model", model)]).run().json()
+    };
+    let asked = ask("vote", "auto");
+    insta::assert_snapshot!(told(&asked), @r#"
+    2 of 3 answers say `Paris`, which `deepseek/deepseek-v4.1-flash-1017` takes for the same as `the 'Paris'!`
+    [{"also":["the 'Paris'!"],"seats":[1,2],"value":"Paris"},{"seats":[3],"value":"Rome"}]
+    by "deepseek/deepseek-v4.1-flash-1017"
+    "equivalence" "deepseek/deepseek-v4.1-flash-1017"
+    "#);
+    insta::assert_snapshot!(told(&ask("vote", "off")), @r#"
+    no two answers agree; this is the answer closest to the others, word for word
+    [{"seats":[1],"value":"Paris"},{"seats":[2],"value":"the 'Paris'!"},{"seats":[3],"value":"Rome"}]
+    by null
+    "#);
+    insta::assert_snapshot!(told(&ask("cascade@first=2", FIRST)), @r#"
+    all 2 answers say `Paris`, which `google/gemini-4-argon` takes for the same as `the 'Paris'!`, so nothing was fused
+    [{"also":["the 'Paris'!"],"seats":[1,2],"value":"Paris"}]
+    by "google/gemini-4-argon"
+    "equivalence" "google/gemini-4-argon"
+    "#);
+    let run = ask("panel", "auto")["run_id"].as_str().expect("it has a name").to_owned();
+    let replayed = sandbox.call(["runs", "replay", &run, "--strategy", "vote", "--json"]).run().json();
+    insta::assert_snapshot!(told(&replayed), @"
+    no answer gives the short answer that is counted; this is the answer closest to the others, word for word
+    []
+    by null
+    ");
+    let asked_id = asked["run_id"].as_str().expect("it has a name").to_owned();
+    let agreement = sandbox.call(["runs", "show", &asked_id, "--agreement"]).run();
+    insta::assert_snapshot!(agreement.transcript().replace(&asked_id, "RUN"), @"
+    exit 0
+    --- stdout
+    run <run>, vote, complete
+    3 answers, worth about 1.45 independent votes (by a prior, not measured on your questions)
+      `Paris` or `the 'Paris'!`: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7 (worth about 1.3 votes)
+      `Rome`: 3 mistralai/mistral-large-4-0
+      what stands on one line means the same in the opinion of deepseek/deepseek-v4.1-flash-1017
+    67 % in the largest cluster, spread over 0.918 bits
+    confidence: uncalibrated (2 of 3 agree)
+    no model compared what they say, or its words are not kept
+
+    selected: 2 of 3 answers say `Paris`, which `deepseek/deepseek-v4.1-flash-1017` takes for the same as `the 'Paris'!`
+    --- stderr
+    ");
 }

@@ -5,6 +5,7 @@
 //! Invariants: answers without a plain value agree only with identical texts, agreement is an equivalence, and the order of the
 //! panel, not that of arrival, decides between clusters of the same size.
 
+pub(crate) mod equivalents;
 pub mod interval;
 pub mod votes;
 
@@ -12,7 +13,7 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::panel::SeatNumber;
+use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::strategy::Extractor;
 use crate::text::shingles;
 use crate::text::short_answer::{Form, Value};
@@ -40,17 +41,20 @@ impl<'a> From<&'a Answer> for AnswerText<'a> {
 }
 
 /// Answers with the same value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
     /// Their value in normal form; `None` if they are equal word for word, or if no text is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
+    /// Other values that mean the same, as a model says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// Their seats, in the order of the panel.
     pub seats: Vec<SeatNumber>,
 }
 
 /// How far the considered answers agree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreement {
     /// The size of the largest cluster.
     pub equal: usize,
@@ -62,6 +66,16 @@ pub struct Agreement {
     /// The seats whose answers have no plain value although the question asks for one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<SeatNumber>,
+    /// The model that says that different values mean the same, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grouped_by: Option<ModelRef>,
+}
+
+impl Cluster {
+    /// All its values.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &String> {
+        self.value.iter().chain(&self.also)
+    }
 }
 
 impl Agreement {
@@ -92,9 +106,14 @@ impl Agreement {
             }
         }
         unread.sort_unstable();
-        let clusters = clusters(read);
+        Self { of, clusters: clusters(read), unread, ..Self::default() }.ordered()
+    }
+
+    /// The same with its clusters in order, largest first.
+    fn ordered(self) -> Self {
+        let clusters = in_order(self.clusters);
         let equal = clusters.first().map_or(0, |largest| largest.seats.len());
-        Self { equal, of, clusters, unread }
+        Self { equal, clusters, ..self }
     }
 
     /// Compares answers by their text. `None` if they cannot be compared: the question is open, and no two texts are equal.
@@ -113,10 +132,8 @@ impl Agreement {
         if read.as_ref().is_some_and(|read| !read.clusters.is_empty()) {
             return read;
         }
-        let same = letter_by_letter(&answers).map(|clusters| {
-            let equal = clusters.first().map_or(0, |largest| largest.seats.len());
-            Self { equal, of: answers.len(), clusters, unread: Vec::new() }
-        });
+        let same = letter_by_letter(&answers)
+            .map(|clusters| Self { of: answers.len(), clusters, ..Self::default() }.ordered());
         // A prescribed form was missed. Without one, the models say that there is no short answer.
         let is_missed = form.is_some_and(|form| !form.is_line() && form.is_certain());
         same.or(read.filter(|read| is_missed && read.of > 0))
@@ -142,7 +159,9 @@ impl Agreement {
     /// A copy without the values, for runs whose texts are not kept.
     #[must_use]
     pub(crate) fn without_values(mut self) -> Self {
-        self.clusters.iter_mut().for_each(|cluster| cluster.value = None);
+        for cluster in &mut self.clusters {
+            (cluster.value, cluster.also) = (None, Vec::new());
+        }
         self
     }
 
@@ -161,6 +180,23 @@ impl Agreement {
     pub fn value(&self) -> Option<&str> {
         self.clusters.first()?.value.as_deref()
     }
+
+    /// Which values of a cluster a model takes for the same, behind a sentence that names the first; empty if it has one.
+    pub(crate) fn equivalence_of(&self, cluster: &Cluster) -> String {
+        let (Some(by), [first, rest @ ..]) = (&self.grouped_by, cluster.also.as_slice()) else {
+            return String::new();
+        };
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        format!(", which `{by}` takes for the same as `{first}`{more}")
+    }
+}
+
+/// The value of an answer to a question of this form, by which it is compared.
+pub(crate) fn value_of(extractor: Extractor, form: Option<&Form>, answer: AnswerText<'_>) -> Option<Value> {
+    match extractor {
+        Extractor::Json(pointer) => Value::at(&pointer, answer.text),
+        Extractor::Auto | Extractor::Llm => form?.read(answer.text, answer.line),
+    }
 }
 
 /// Clusters by value.
@@ -172,8 +208,9 @@ fn clusters(read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
             None => clusters.push((value, vec![seat])),
         }
     }
-    let cluster = |(value, seats): (Value, _)| Cluster { value: Some(value.to_string()), seats };
-    in_order(clusters.into_iter().map(cluster).collect())
+    let cluster =
+        |(value, seats): (Value, _)| Cluster { value: Some(value.to_string()), seats, ..Cluster::default() };
+    clusters.into_iter().map(cluster).collect()
 }
 
 /// Clusters of equal texts; `None` if all differ.
@@ -183,11 +220,11 @@ fn letter_by_letter(answers: &[(SeatNumber, AnswerText<'_>)]) -> Option<Vec<Clus
         let text = shingles::exact(answer.text);
         match clusters.iter_mut().find(|(other, _)| *other == text) {
             Some((_, cluster)) => cluster.seats.push(*seat),
-            None => clusters.push((text, Cluster { value: None, seats: vec![*seat] })),
+            None => clusters.push((text, Cluster { seats: vec![*seat], ..Cluster::default() })),
         }
     }
     let are_any_the_same = clusters.len() < answers.len();
-    are_any_the_same.then(|| in_order(clusters.into_iter().map(|(_, cluster)| cluster).collect()))
+    are_any_the_same.then(|| clusters.into_iter().map(|(_, cluster)| cluster).collect())
 }
 
 fn in_order(mut clusters: Vec<Cluster>) -> Vec<Cluster> {

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::agreement::equivalents::Equivalents;
+use crate::agreement::{Agreement, AnswerText};
 use crate::call::deadline::Deadline;
 use crate::call::hub::Hub;
 use crate::call::log::RunLog;
@@ -37,6 +39,8 @@ pub(crate) struct RunContext {
     pub(crate) refused_keys: Arc<Mutex<BTreeSet<ProviderId>>>,
     /// Whether the first commit of this part is durable. Its requests were checked against the limits of the day together.
     pub(crate) has_begun: Arc<AtomicBool>,
+    /// What a model said in this part of short answers that are written differently.
+    pub(crate) equivalents: Arc<Mutex<Equivalents>>,
     /// The stage of a flow that is executed; `None` for the run as a whole.
     pub(crate) scope: Option<Arc<StageScope>>,
 }
@@ -77,6 +81,16 @@ impl RunContext {
             ..RunPlan::clone(&self.plan)
         };
         Self { plan: Arc::new(plan), deadline, scope: Some(Arc::new(scope)), ..self.clone() }
+    }
+
+    /// The agreement of these answers; `None` as for [`Agreement::of`].
+    pub(crate) fn agreement<'a>(
+        &self,
+        answers: impl IntoIterator<Item = (SeatNumber, AnswerText<'a>)>,
+    ) -> Option<Agreement> {
+        let agreement =
+            Agreement::by(self.plan.strategy_options.extractor(), &self.plan.question(), answers)?;
+        Some(self.equivalents.lock().merge(agreement))
     }
 
     /// The synthesizers to ask, in this order.

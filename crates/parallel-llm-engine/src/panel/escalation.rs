@@ -3,7 +3,8 @@
 //! Invariant: a held-back seat is asked as soon as the others can no longer settle the question, so holding it back costs
 //! time and never an answer.
 
-use crate::agreement::{Agreement, AnswerText};
+use crate::agreement::AnswerText;
+use crate::call::run_context::RunContext;
 use crate::plan::RunPlan;
 use crate::request::panel::SeatNumber;
 
@@ -24,13 +25,12 @@ pub(crate) fn hedge_ms(plan: &RunPlan, asked: usize) -> Option<u64> {
 
 /// Whether these answers settle the question: all agree, or there is one if the strategy needs only one.
 pub(crate) fn is_settled<'a>(
-    plan: &RunPlan,
+    context: &RunContext,
     answers: impl IntoIterator<Item = (SeatNumber, AnswerText<'a>)>,
 ) -> bool {
     let mut answers = answers.into_iter();
-    if plan.strategy.needs_one() {
+    if context.plan.strategy.needs_one() {
         return answers.next().is_some();
     }
-    Agreement::by(plan.strategy_options.extractor(), &plan.question(), answers)
-        .is_some_and(|agreement| agreement.is_unanimous())
+    context.agreement(answers).is_some_and(|agreement| agreement.is_unanimous())
 }

@@ -49,6 +49,8 @@ pub(crate) struct Usable {
 pub(crate) enum Gathered {
     /// There are enough answers.
     Enough,
+    /// The answers so far do not settle the question, and seats are held back.
+    Unsettled,
     /// There is no answer, and none can come.
     Nothing,
     /// The run is cancelled.
@@ -137,10 +139,11 @@ impl Panel {
     fn needs_held_back(&self) -> bool {
         let answers = self.usable.iter().map(|one| (one.seat, AnswerText::from(&one.answer)));
         let may_ask = !self.held_back.is_empty() && !self.is_late() && !self.quorum.is_hurried();
-        may_ask && !escalation::is_settled(&self.context.plan, answers)
+        may_ask && !escalation::is_settled(&self.context, answers)
     }
 
-    fn ask_next(&mut self) {
+    /// Asks the next of the seats that are held back.
+    pub(crate) fn ask_next(&mut self) {
         let next = escalation::next(&self.context.plan, self.held_back.len());
         let seats: Vec<Seat> = self.held_back.drain(..next).collect();
         let admitted = self.admit(&seats);
@@ -219,8 +222,8 @@ impl Panel {
             let until = match self.quorum.decision(context.deadline.part_ms()) {
                 WaitDecision::Impossible if context.stop.is_cancelled() => return Some(Gathered::Cancelled),
                 WaitDecision::Enough | WaitDecision::Impossible if self.needs_held_back() => {
-                    self.ask_next();
-                    return None;
+                    let is_cancelled = context.stop.is_cancelled();
+                    return Some(if is_cancelled { Gathered::Cancelled } else { Gathered::Unsettled });
                 }
                 WaitDecision::Enough => return Some(Gathered::Enough),
                 WaitDecision::Impossible => return Some(Gathered::Nothing),
@@ -286,9 +289,11 @@ impl Panel {
         self.seats.spawn(Box::pin(upstream.finish(admission)));
     }
 
-    /// Takes the end of such a call.
-    pub(crate) fn take_other_end(&mut self) -> Option<Event> {
-        self.other_ends.pop()
+    /// Takes the end of such a call, if it has come.
+    pub(crate) fn take_other_end(&mut self, is_wanted: impl Fn(CallerSlot) -> bool) -> Option<Event> {
+        let is_its_end = |event: &Event| event.attempt().is_some_and(|attempt| is_wanted(attempt.slot));
+        let index = self.other_ends.iter().position(is_its_end)?;
+        Some(self.other_ends.remove(index))
     }
 
     /// Records the end of a revoked call as cancelled, even if its answer is already on its way.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{RunPlan, step};
 use crate::request::catalogue::PriceSource;
 use crate::request::panel::{ModelRef, ProviderId, Seat, SeatNumber};
-use crate::request::strategy::{By, Calls, Extractor, Strategy, StrategyChoice, StrategyOptions};
+use crate::request::strategy::{By, Calls, Strategy, StrategyChoice, StrategyOptions};
 
 /// The calls of a run in which none fails and no option is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -17,7 +17,7 @@ pub struct CallCount {
 }
 
 impl CallCount {
-    /// The calls of this strategy with a panel of `seats`.
+    /// The calls of this strategy with a panel of `seats`, and with a model for equivalence.
     pub fn of(strategy: Strategy, seats: usize) -> Self {
         let options = StrategyOptions::default();
         let choice = StrategyChoice { strategy, options };
@@ -25,7 +25,8 @@ impl CallCount {
         let chain = [blank_seat(0)];
         // A single answer is neither fused nor judged.
         let fusing = if seats > 1 { strategy.fusers(&chain).len() } else { 0 };
-        let steps = step::planned(choice, &panel, &chain, 0).iter().filter(|step| !step.is_spare).count();
+        let steps =
+            step::planned(choice, &panel, &chain, 0, true).iter().filter(|step| !step.is_spare).count();
         Self { fewest: choice.first(seats).min(seats), most: seats + fusing + steps }
     }
 }
@@ -45,37 +46,38 @@ impl RunPlan {
     /// How many calls follow one another if none fails.
     pub fn rounds(&self) -> usize {
         let Some(flow) = &self.flow else {
-            return 1 + rounds_of(self.strategy_choice(), self.seats.len());
+            return 1 + self.rounds_of(self.strategy_choice(), self.seats.len());
         };
         let mut rounds: Vec<usize> = Vec::with_capacity(flow.stages.len());
         for stage in &flow.stages {
             let before = stage.from.iter().filter_map(|read| rounds.get(read.index())).max().copied();
-            rounds.push(before.unwrap_or(1) + rounds_of(stage.strategy_choice(), stage.inputs()));
+            rounds.push(before.unwrap_or(1) + self.rounds_of(stage.strategy_choice(), stage.inputs()));
         }
         rounds.last().copied().unwrap_or(1)
     }
-}
 
-/// How many calls follow one another until a strategy has made one text of so many answers.
-fn rounds_of(StrategyChoice { strategy, options }: StrategyChoice, answers: usize) -> usize {
-    if answers < 2 {
-        return 0;
+    /// How many calls follow one another until a strategy has made one text of so many answers.
+    fn rounds_of(&self, choice: StrategyChoice, answers: usize) -> usize {
+        if answers < 2 {
+            return 0;
+        }
+        let StrategyChoice { strategy, options } = choice;
+        let asked = match strategy.calls() {
+            Calls::None => 0,
+            Calls::Verdict => match options.by() {
+                By::Judge | By::League | By::Consistency => 1,
+                // Each round of a knockout halves the field.
+                By::Pairs => answers.next_power_of_two().ilog2() as usize,
+                By::Check => 0,
+            },
+            // With two answers, nobody ranks.
+            Calls::Reviews => usize::from(answers > 2),
+            Calls::Layers => usize::from(options.layers()) - 1,
+        };
+        let fuses = !strategy.fusers(&[blank_seat(0)]).is_empty();
+        let groups = self.equivalence.is_some() && choice.counts();
+        [fuses, groups, options.is_analysis_separate()].into_iter().map(usize::from).sum::<usize>() + asked
     }
-    let asked = match strategy.calls() {
-        Calls::None => 0,
-        Calls::Verdict => match options.by() {
-            By::Judge | By::League | By::Consistency => 1,
-            // Each round of a knockout halves the field.
-            By::Pairs => answers.next_power_of_two().ilog2() as usize,
-            By::Check => 0,
-        },
-        // With two answers, nobody ranks.
-        Calls::Reviews => usize::from(answers > 2),
-        Calls::Layers => usize::from(options.layers()) - 1,
-    };
-    let fuses = !strategy.fusers(&[blank_seat(0)]).is_empty();
-    let is_read = options.extractor() == Extractor::Llm || options.is_analysis_separate();
-    asked + usize::from(fuses) + usize::from(is_read)
 }
 
 /// A seat of which only the number matters.
@@ -113,7 +115,7 @@ mod tests {
         };
         assert_eq!(
             calls(5),
-            "synthesize 5..6, vote 5..5, best-of-n 5..7, council 5..11, moa 5..11, cascade 3..6, race 5..5, panel 5..5"
+            "synthesize 5..6, vote 5..6, best-of-n 5..7, council 5..11, moa 5..11, cascade 3..7, race 5..5, panel 5..5"
         );
         assert_eq!(
             calls(1),

@@ -7,7 +7,7 @@ use crate::plan::seats::parse;
 use crate::request::flow::Flow;
 use crate::request::persona::Persona;
 use crate::request::strategy::StrategyChoice;
-use crate::request::{AnswerLine, RunRequest};
+use crate::request::{AnswerLine, Equivalence, RunRequest};
 
 /// The plan hash. It leaves out the principal, the idempotency key, the lineage and the client timeout, and what a request cannot set:
 /// timers, retries and the limits of a day.
@@ -66,6 +66,15 @@ pub(super) fn plan_hash(request: &RunRequest, terms: &Terms<'_>, choice: Strateg
     // Other prompts, other answers. A plan that asks for the line by default hashes as it did before there was one.
     if defaults.answer_line == AnswerLine::Off {
         json.extend_from_slice(b"answer_line=off");
+    }
+    let model = match &defaults.equivalence {
+        Equivalence::CheapestOf(_) => None,
+        Equivalence::Model(reference) => Some(reference.as_str()),
+        Equivalence::Off => Some("off"),
+    };
+    if let Some(model) = model {
+        json.extend_from_slice(b"equivalence_model=");
+        json.extend_from_slice(model.as_bytes());
     }
     blake3::hash(&json).to_hex().to_string()
 }

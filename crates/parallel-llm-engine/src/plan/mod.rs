@@ -33,7 +33,7 @@ use crate::request::price::PriceBook;
 use crate::request::routing::Routing;
 use crate::request::strategy::{Strategy, StrategyChoice, StrategyOptions};
 use crate::request::wait::Wait;
-use crate::request::{AnswerLine, Effort, Lineage, Message, StoreMode};
+use crate::request::{AnswerLine, Effort, Equivalence, Lineage, Message, StoreMode};
 use crate::value::id::RunId;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
@@ -86,6 +86,8 @@ pub struct Defaults {
     pub routing: Routing,
     /// Whether seats whose answers are counted are asked for the answer line.
     pub answer_line: AnswerLine,
+    /// Who says which short answers mean the same.
+    pub equivalence: Equivalence,
     /// The most one run may cost.
     pub budget: PicoUsd,
     /// What is known of prices besides the catalogues.
@@ -168,6 +170,9 @@ pub struct RunPlan {
     pub seats: Vec<Seat>,
     /// The chain of synthesizers; the first that can fuses.
     pub synthesizers: Vec<Seat>,
+    /// The model that says which short answers mean the same, if the strategy counts them and there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equivalence: Option<Seat>,
     /// The strategy that makes one text of the answers.
     pub strategy: Strategy,
     /// The options of the strategy. Stored under their first name.

@@ -42,7 +42,8 @@ impl RunPlan {
         }
         check_prompt(&request.messages, defaults.prompt_chars_max)?;
         let mut warnings = Vec::new();
-        let Resolved { flow, mut seats, synthesizers, mut steps, chosen } = match &defaults.flow {
+        let Resolved { flow, mut seats, synthesizers, equivalence, mut steps, chosen } = match &defaults.flow
+        {
             Some(flow) => stages::resolve(flow, &request, terms, &mut warnings)?,
             None => panel(&request, terms, &mut warnings)?,
         };
@@ -60,6 +61,7 @@ impl RunPlan {
             messages: request.messages.into(),
             seats,
             synthesizers,
+            equivalence,
             strategy,
             strategy_options: options,
             chosen_because: chosen.why.map(str::to_owned),
@@ -94,6 +96,7 @@ pub(super) struct Resolved {
     pub(super) flow: Option<PlannedFlow>,
     pub(super) seats: Vec<Seat>,
     pub(super) synthesizers: Vec<Seat>,
+    pub(super) equivalence: Option<Seat>,
     /// The steps, not numbered yet.
     pub(super) steps: Vec<Step>,
     pub(super) chosen: ResolvedStrategy,
@@ -111,8 +114,11 @@ fn panel(request: &RunRequest, terms: &Terms<'_>, warnings: &mut Vec<Warning>) -
     let chosen = ResolvedStrategy::of(text, &question(&request.messages), defaults.checker.is_some())?;
     chosen.choice.check_seats(&seats)?;
     seats::ask_for_line(&mut seats, chosen.choice, &question(&request.messages), defaults.answer_line);
-    let steps = step::planned(chosen.choice, &seats, &synthesizers, input_bytes(&request.messages));
-    Ok(Resolved { flow: None, seats, synthesizers, steps, chosen })
+    let equivalence =
+        if chosen.choice.counts() { seats::resolve_equivalence(&seats, terms, warnings)? } else { None };
+    let prompt_bytes = input_bytes(&request.messages);
+    let steps = step::planned(chosen.choice, &seats, &synthesizers, prompt_bytes, equivalence.is_some());
+    Ok(Resolved { flow: None, seats, synthesizers, equivalence, steps, chosen })
 }
 
 fn check_prompt(messages: &[Message], chars_max: usize) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use crate::request::flow::FlowStage;
 use crate::request::panel::{ModelRef, PanelEntry, SEATS_MAX, Seat, SeatNumber};
 use crate::request::persona_prompt::PersonaPrompt;
 use crate::request::strategy::{Extractor, StrategyChoice};
-use crate::request::{AnswerLine, Effort, Message, RunRequest, persona};
+use crate::request::{AnswerLine, Effort, Equivalence, Message, RunRequest, persona};
 use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -21,6 +21,8 @@ use crate::value::warning::Warning;
 /// The lowest output cap that makes room for the prompt. With a lower one there would be no useful answer, and the prompt is
 /// counted on the high side.
 const OUTPUT_TOKENS_MIN: u32 = 1_000;
+/// The output cap of the call that groups short answers. Its reply has a few dozen tokens; the rest is for models that reason.
+const EQUIVALENCE_OUTPUT_TOKENS_MAX: u32 = 4_000;
 /// The models named in place of one that does not take a file.
 const TAKERS_MAX: usize = 3;
 /// The longest idempotency key in bytes: longer than any name or digest used as a key, and short enough for an index.
@@ -215,6 +217,43 @@ pub(super) fn resolve_chain(
         }
     }
     Ok(chain)
+}
+
+/// The model that says which short answers mean the same. If none is named, it is the cheapest with a known price at a provider
+/// that a seat is asked at: it adds neither a key nor somebody who reads along.
+pub(crate) fn resolve_equivalence(
+    seats: &[Seat],
+    terms: &Terms<'_>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<Seat>, Failure> {
+    let sampling = Sampling {
+        temperature: None,
+        max_tokens: EQUIVALENCE_OUTPUT_TOKENS_MAX,
+        effort: None,
+        input_tokens: OUTPUT_TOKENS_MIN.into(),
+    };
+    let reference = match &terms.defaults.equivalence {
+        Equivalence::Off => return Ok(None),
+        Equivalence::Model(reference) => reference,
+        Equivalence::CheapestOf(references) => {
+            let entries = references.iter().filter_map(|reference| parse(reference, terms).ok());
+            let known = entries.filter(|entry| {
+                let is_asked = seats.iter().any(|seat| seat.model.provider == entry.model.provider);
+                is_asked && info(&entry.model, terms).is_some()
+            });
+            let priced = known.filter_map(|entry| {
+                let seat = seat(&entry, 0, terms, &sampling);
+                Some((seat.cost_max(OUTPUT_TOKENS_MIN.into(), OUTPUT_TOKENS_MIN)?, seat))
+            });
+            return Ok(priced.min_by_key(|(cost, _)| *cost).map(|(_, seat)| seat));
+        }
+    };
+    let entry = parse(reference, terms)?;
+    persona::refuse(&entry)?;
+    if let Err(unknown) = known(&entry.model, terms) {
+        warnings.push(Warning::of("settings", &unknown));
+    }
+    Ok(Some(seat(&entry, 0, terms, &sampling)))
 }
 
 pub(super) fn parse(reference: &str, terms: &Terms<'_>) -> Result<PanelEntry, Failure> {

@@ -23,9 +23,17 @@ impl RunPlan {
         match slot {
             CallerSlot::Seat(number) => self.seats.get(number.index()),
             CallerSlot::Synthesizer(number) => self.synthesizers.get(number.index()),
-            // A step is by a seat or a synthesizer, so this goes one level deep.
-            CallerSlot::Step(number) => self.seat_at(self.steps.get(number.index())?.key.by),
+            CallerSlot::Step(number) => match self.steps.get(number.index())?.key {
+                StepKey { role: StepRole::Equivalence, .. } => self.equivalence.as_ref(),
+                // A step is by a seat or a synthesizer, so this goes one level deep.
+                StepKey { by, .. } => self.seat_at(by),
+            },
         }
+    }
+
+    /// The seats of all models it may call: of the panel, the synthesizers, and the one for equivalence.
+    pub fn models(&self) -> impl Iterator<Item = &Seat> {
+        self.seats.iter().chain(&self.synthesizers).chain(&self.equivalence)
     }
 
     /// The role of the step in a slot; `None` for other slots.
@@ -71,6 +79,12 @@ impl RunPlan {
         chains.filter_map(<[Seat]>::first).collect()
     }
 
+    /// The options of the strategy that a slot belongs to.
+    pub(crate) fn options_of(&self, slot: CallerSlot) -> StrategyOptions {
+        let stage = self.flow.as_ref().and_then(|flow| flow.stage(flow.of_slot(self, slot)?));
+        stage.map_or(self.strategy_options, |stage| stage.strategy_options)
+    }
+
     /// What the strategy of a synthesizer makes one text of, and the options of the strategy.
     fn inputs_of(&self, synthesizer: SeatNumber) -> (Cow<'_, [Seat]>, StrategyOptions) {
         let of_stage = self.flow.as_ref().and_then(|flow| {
@@ -101,9 +115,8 @@ impl RunPlan {
 
     /// The models whose price is an estimate from another provider's list, each once.
     pub fn estimated(&self) -> Vec<ModelRef> {
-        let seats = self.seats.iter().chain(&self.synthesizers);
         let mut models: Vec<ModelRef> = Vec::new();
-        for seat in seats.filter(|seat| seat.price_source == PriceSource::Estimate) {
+        for seat in self.models().filter(|seat| seat.price_source == PriceSource::Estimate) {
             if !models.contains(&seat.model) {
                 models.push(seat.model.clone());
             }

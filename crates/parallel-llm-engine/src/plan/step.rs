@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::request::panel::{Seat, SeatNumber};
-use crate::request::strategy::{By, CONTROLLED_MIN, Calls, Extractor, StrategyChoice, StrategyOptions};
+use crate::request::strategy::{By, CONTROLLED_MIN, Calls, Strategy, StrategyChoice, StrategyOptions};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::usage::tokens_in;
@@ -20,6 +20,13 @@ const STEPS_MAX: usize = u16::MAX as usize;
 
 /// The most early drafts of a run. Each may be paid for in vain; after three it is better to wait for the panel.
 const DRAFTS_MAX: u16 = 3;
+
+/// The longest short answer that is shown to the model for equivalence, in bytes.
+pub(crate) const VALUE_BYTES_MAX: usize = 200;
+/// The same in tokens, with its label and markers.
+const VALUE_TOKENS_MAX: u64 = 100 + VALUE_BYTES_MAX as u64;
+/// The tokens of its prompt without the short answers, which are counted on the high side.
+const EQUIVALENCE_TOKENS: u64 = 1_000;
 
 /// The role of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -39,8 +46,10 @@ pub enum StepRole {
     Control,
     /// Makes a text of the answers that are in while others are awaited.
     Draft,
-    /// Extracts the value of each answer, so that equal ones can be counted.
+    /// Extracts the value of each answer, so that equal ones can be counted. Only stored runs have it.
     Extractor,
+    /// Groups short answers that are written differently and mean the same.
+    Equivalence,
 }
 
 impl StepRole {
@@ -55,6 +64,7 @@ impl StepRole {
             Self::Control => "control",
             Self::Draft => "draft",
             Self::Extractor => "extractor",
+            Self::Equivalence => "equivalence",
         }
     }
 
@@ -69,6 +79,7 @@ impl StepRole {
             Self::Control => "checking",
             Self::Draft => "drafting",
             Self::Extractor => "extracting",
+            Self::Equivalence => "grouping",
         }
     }
 }
@@ -77,7 +88,7 @@ impl StepRole {
     /// Whether its prompt asks for a single JSON object.
     pub(crate) const fn replies_in_json(self) -> bool {
         match self {
-            Self::Judge | Self::Reviewer | Self::Analyst | Self::Extractor => true,
+            Self::Judge | Self::Reviewer | Self::Analyst | Self::Extractor | Self::Equivalence => true,
             Self::Proposer | Self::Reviser | Self::Control | Self::Draft => false,
         }
     }
@@ -88,7 +99,8 @@ impl StepRole {
 pub struct StepKey {
     /// Its role.
     pub role: StepRole,
-    /// The seat or synthesizer whose model is called.
+    /// The seat or synthesizer whose model is called. For an equivalence, whose model the plan has apart, the first seat of
+    /// the panel that is compared.
     pub by: CallerSlot,
     /// The number of the call in this role, from 1.
     pub round: u16,
@@ -123,16 +135,18 @@ pub struct Step {
 
 /// The most input tokens of the steps of this seat or synthesizer; 0 if it has none.
 pub(crate) fn input_tokens_max(by: CallerSlot, steps: &[Step]) -> u64 {
-    let own = steps.iter().filter(|step| step.key.by == by);
+    let own = steps.iter().filter(|step| step.key.by == by && step.key.role != StepRole::Equivalence);
     own.map(|step| step.input_tokens_max).max().unwrap_or_default()
 }
 
-/// The steps this strategy may make with these seats and synthesizers, numbered from 1. `prompt_bytes` is what every seat is sent.
+/// The steps this strategy may make with these seats and synthesizers, numbered from 1. `prompt_bytes` is what every seat is
+/// sent; `groups` says whether there is a model for equivalence.
 pub(crate) fn planned(
     choice: StrategyChoice,
     seats: &[Seat],
     chain: &[Seat],
     prompt_bytes: u64,
+    groups: bool,
 ) -> Vec<Step> {
     let options = choice.options;
     let prompt_tokens = tokens_in(prompt_bytes);
@@ -141,15 +155,15 @@ pub(crate) fn planned(
     if seats.len() < 2 {
         return planner.steps;
     }
+    if groups && choice.counts() {
+        planner.grouped(choice);
+    }
     match choice.strategy.calls() {
         Calls::None => {}
         Calls::Verdict => planner.selected(),
         Calls::Reviews => planner.reviewed(),
         // The panel itself is layer 1.
         Calls::Layers => planner.asked_again(2..=u16::from(options.layers())),
-    }
-    if options.extractor() == Extractor::Llm {
-        planner.read_once(StepRole::Extractor);
     }
     // Every strategy that has these options ends in a text that a synthesizer writes.
     if options.is_analysis_separate() {
@@ -197,6 +211,20 @@ struct StepPlanner<'a> {
 }
 
 impl StepPlanner<'_> {
+    /// The grouping of short answers. Only a vote needs it again when seats that were held back have answered: elsewhere these
+    /// are asked because the first differ, and then not all can be equal.
+    fn grouped(&mut self, choice: StrategyChoice) {
+        let is_held_back = choice.first(self.seats.len()) < self.seats.len();
+        let rounds = if is_held_back && choice.strategy == Strategy::Vote { 2 } else { 1 };
+        for round in 1..=rounds {
+            let by = CallerSlot::Seat(self.seats[0].number);
+            let key = StepKey { role: StepRole::Equivalence, by, round };
+            let number = StepNumber::at(self.steps.len());
+            let input_tokens_max = EQUIVALENCE_TOKENS + VALUE_TOKENS_MAX * self.seats.len() as u64;
+            self.steps.push(Step { number, key, input_tokens_max, is_spare: false });
+        }
+    }
+
     /// The judgements that select one answer.
     fn selected(&mut self) {
         let (options, count) = (self.options, u16::try_from(self.seats.len()).unwrap_or(u16::MAX));

@@ -5,7 +5,7 @@
 
 mod analysis;
 mod body;
-mod extraction;
+mod groups;
 mod labels;
 mod marker;
 mod parts;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::text::json;
 
 pub use analysis::{Analysis, Claim, ClaimVerdict, Remark, analysis, comparison};
-pub use extraction::{Extraction, extraction};
+pub use groups::groups;
 pub use refusal::{is_refusal, may_be_refusal};
 pub use reveal::Reveal;
 

@@ -364,8 +364,7 @@ mod tests {
         let at = |how: &str, expected: &[&str]| {
             check(&["a: a/x*2", "b: b/y*2", &format!("end: a b / {how}")], expected);
         };
-        for how in ["synthesize", "vote@extractor=llm", "best-of-n@by=pairs", "best-of-n@by=league", "panel"]
-        {
+        for how in ["synthesize", "vote", "best-of-n@by=pairs", "best-of-n@by=league", "panel"] {
             at(how, &[]);
         }
         for how in ["moa", "council"] {

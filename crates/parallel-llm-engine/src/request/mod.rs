@@ -57,6 +57,36 @@ impl AnswerLine {
     }
 }
 
+/// Who says which short answers that are written differently mean the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Equivalence {
+    /// Nobody: what is written differently differs.
+    Off,
+    /// This model, as written.
+    Model(String),
+    /// The cheapest of these models.
+    CheapestOf(Vec<String>),
+}
+
+impl Equivalence {
+    /// The model that the user names.
+    pub fn named(&self) -> Option<&String> {
+        match self {
+            Self::Model(reference) => Some(reference),
+            Self::Off | Self::CheapestOf(_) => None,
+        }
+    }
+
+    /// The models among which is the one that is asked.
+    pub fn references_mut(&mut self) -> &mut [String] {
+        match self {
+            Self::Off => &mut [],
+            Self::Model(reference) => std::slice::from_mut(reference),
+            Self::CheapestOf(references) => references,
+        }
+    }
+}
+
 /// One question and its options. `None` means the value of the settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {

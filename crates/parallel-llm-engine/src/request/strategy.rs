@@ -209,17 +209,22 @@ mod tests {
         check("vote@weights=equal", Ok("vote"));
         check("vote@weights=log-odds,first=3", Ok("vote@first=3,weights=log-odds"));
         check("vote@min_share=60,extractor=auto", Ok("vote@min_share=60"));
-        check("vote@extractor=llm", Ok("vote@extractor=llm"));
         check("vote@first=2,extractor=json:/a%2cb/k=v@w", Ok("vote@first=2,extractor=json:/a%2Cb/k=v@w"));
         check("vote@extractor=json:", Ok("vote@extractor=json:"));
     }
 
     #[test]
-    fn first_cannot_go_with_an_extractor_model() {
-        let refused = "`first` cannot go with `extractor=llm`: what the first answers come to is read only once all \
-                       have come; leave one of them out";
+    fn an_extractor_model_is_no_longer_offered() {
+        let refused = "`extractor=llm` is gone: the setting `equivalence_model` names the model that compares short answers; \
+                       leave it out";
+        check("vote@extractor=llm", Err(refused));
         check("vote@first=2,extractor=llm", Err(refused));
-        check("vote@extractor=llm,first=2", Err(refused));
+        let options = serde_json::from_str(r#"{"extractor":"llm","min_share":60}"#).unwrap();
+        let choice = StrategyChoice { strategy: Strategy::Vote, options };
+        assert_eq!(choice.to_string(), "vote@extractor=llm,min_share=60");
+        let refused = choice.check_offered().unwrap_err();
+        assert_eq!(refused.message, "the strategy `vote` has no option `extractor=llm` any more");
+        assert_eq!(refused.next_step(), "write it like `vote@min_share=60`");
     }
 
     #[test]
@@ -348,7 +353,7 @@ mod tests {
         );
         check(
             "vote@extractor=regex",
-            Err("the option `extractor` cannot be `regex`; choose one of: auto, json:/pointer, llm"),
+            Err("the option `extractor` cannot be `regex`; choose one of: auto, json:/pointer"),
         );
         let written = "write a JSON pointer such as `json:/answer/value`, a comma in it as `%2C`";
         for (wrong, why) in [

@@ -378,7 +378,7 @@ mod tests {
         };
         let check = |models: [&str; 3], form, equal, expected| {
             let models = models.map(model);
-            let agreement = Agreement { equal, of: 3, clusters: Vec::new(), unread: vec![SeatNumber(1)] };
+            let agreement = Agreement { equal, of: 3, unread: vec![SeatNumber(1)], ..Agreement::default() };
             let row = table.row(&panel_of(models.iter()), form, &agreement);
             assert_eq!(row.map(|row| row.right), expected, "{models:?} {form:?} {equal}");
         };

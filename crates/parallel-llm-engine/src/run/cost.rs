@@ -2,7 +2,7 @@
 
 use crate::agreement::Agreement;
 use crate::plan::caller_slot::CallerSlot;
-use crate::plan::step::StepRole;
+use crate::plan::step::{StepKey, StepRole};
 use crate::run::outcome::{Outcome, OutcomeKind, Round};
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::money::PicoUsd;
@@ -77,12 +77,13 @@ impl Run {
                 .is_some_and(|view| view.attempts == 0 && (view.is_unneeded() || !view.status.is_final()))
         };
         // A seat without an answer would not have been asked again.
-        let would_be_made = |slot: &CallerSlot| match self.plan.step_at(*slot).map(|step| step.key.by) {
-            Some(CallerSlot::Seat(seat)) => {
+        let would_be_made = |slot: &CallerSlot| match self.plan.step_at(*slot).map(|step| step.key) {
+            // Equal answers are nothing to group, and an early draft replaces the synthesis, so it does not count beside it.
+            Some(StepKey { role: StepRole::Equivalence | StepRole::Draft, .. }) => false,
+            Some(StepKey { by: CallerSlot::Seat(seat), .. }) => {
                 self.seat(seat).is_some_and(|view| view.has_usable_answer() || view.is_unneeded())
             }
-            // An early draft replaces the synthesis, so it does not count beside it.
-            _ => self.plan.role_of(*slot) != Some(StepRole::Draft),
+            _ => true,
         };
         let slots: Vec<CallerSlot> = planned.filter(is_unneeded).filter(would_be_made).collect();
         let cost_max = slots.iter().filter_map(|slot| self.plan.worst_request(*slot)).sum();

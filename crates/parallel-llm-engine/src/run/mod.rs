@@ -26,6 +26,7 @@ use crate::plan::step::{Step, StepRole};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::event::{Event, Recorded};
 use crate::run::outcome::{Outcome, OutcomeKind};
+use crate::run::prompt_record::PromptRecord;
 use crate::run::reopening::{Reopening, SoFar};
 use crate::value::code::Code;
 use crate::value::warning::Warning;
@@ -183,8 +184,10 @@ impl Run {
             | Event::Failed { attempt, .. }
             | Event::Cancelled { attempt, .. }
             | Event::Reconciled { attempt, .. }) => {
-                if event.lets_bytes_leave() && attempt.number == 1 {
-                    self.note_reads(attempt.slot);
+                if let Event::Sent { prompt, .. } = event
+                    && attempt.number == 1
+                {
+                    self.note_reads(attempt.slot, prompt.as_deref());
                 }
                 if let Some(seat) = self.view_mut(attempt.slot) {
                     seat.apply(*attempt, event, recorded.elapsed_ms);
@@ -286,13 +289,19 @@ impl Run {
         self.views_mut().filter(|view| !view.status.is_final()).for_each(SeatView::lose_track);
     }
 
-    /// Notes which answers an early draft reads: those that are in when it is sent.
-    fn note_reads(&mut self, slot: CallerSlot) {
-        if self.plan.role_of(slot) != Some(StepRole::Draft) {
-            return;
-        }
-        let seats = self.seats.iter().zip((1..).map(SeatNumber));
-        let reads = seats.filter(|(seat, _)| seat.has_usable_answer()).map(|(_, number)| number).collect();
+    /// Notes which answers a call reads: of an early draft those that are in when it is sent, of an equivalence those in its
+    /// prompt, in the order of their labels.
+    fn note_reads(&mut self, slot: CallerSlot, prompt: Option<&PromptRecord>) {
+        let reads = match self.plan.role_of(slot) {
+            Some(StepRole::Draft) => {
+                let seats = self.seats.iter().zip((1..).map(SeatNumber));
+                seats.filter(|(seat, _)| seat.has_usable_answer()).map(|(_, number)| number).collect()
+            }
+            Some(StepRole::Equivalence) => {
+                prompt.into_iter().flat_map(|record| &record.answers).map(|shown| shown.seat).collect()
+            }
+            _ => return,
+        };
         if let Some(view) = self.view_mut(slot) {
             view.reads = reads;
         }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::agreement::{AnswerText, value_of};
 use crate::plan::RunPlan;
 use crate::plan::caller_slot::CallerSlot;
 use crate::prompt::reply;
@@ -14,6 +15,7 @@ use crate::request::panel::Seat;
 use crate::run::event::{Attempt, Event, Recorded};
 use crate::run::outcome::Reading;
 use crate::run::prompt_record::{PromptRecord, ShownAnswer, hash};
+use crate::text::short_answer::Form;
 
 /// The prompt of a request, as it was sent. `None` if there was no such request, if a text of the prompt is not stored (any
 /// more), or if another version of the program sent it in other words.
@@ -25,7 +27,7 @@ pub fn of(plan: &RunPlan, events: &[Recorded], wanted: Attempt) -> Option<Arc<[M
     let reader = plan.seat_at(wanted.slot)?;
     match (sent?, wanted.slot) {
         _ if plan.messages.is_empty() => None,
-        (Some(record), _) => again(record, &plan.messages, reader, events),
+        (Some(record), slot) => again(record, plan, slot, reader, events),
         (None, CallerSlot::Seat(_)) => Some(reader.sent(&plan.messages)),
         (None, CallerSlot::Synthesizer(_) | CallerSlot::Step(_)) => None,
     }
@@ -34,7 +36,8 @@ pub fn of(plan: &RunPlan, events: &[Recorded], wanted: Attempt) -> Option<Arc<[M
 /// The messages that were made of these texts.
 fn again(
     record: &PromptRecord,
-    question: &[Message],
+    plan: &RunPlan,
+    slot: CallerSlot,
     reader: &Seat,
     events: &[Recorded],
 ) -> Option<Arc<[Message]>> {
@@ -42,12 +45,16 @@ fn again(
     let shown = record.answers.iter().enumerate();
     let candidates: Vec<Candidate> =
         shown.map(|(index, one)| candidate(one, index, events)).collect::<Option<_>>()?;
+    let candidates = match task {
+        Task::Equivalence => short_answers(plan, slot, candidates, events)?,
+        _ => candidates,
+    };
     let analysis = match &record.analysis {
         Some(reading) => analysis(reading, events)?,
         None => String::new(),
     };
     let exhibits = Exhibits { candidates: &candidates, analysis: &analysis };
-    let messages = task.messages_to(reader, question, exhibits, &record.code);
+    let messages = task.messages_to(reader, &plan.messages, exhibits, &record.code);
     (hash(&messages) == record.hash).then_some(messages)
 }
 
@@ -67,6 +74,23 @@ fn candidate(answer: &ShownAnswer, index: usize, events: &[Recorded]) -> Option<
         stops_early: answer.stops_early,
         peer_rank: answer.peer_rank,
     })
+}
+
+/// The short answers in place of the answers that give them.
+fn short_answers(
+    plan: &RunPlan,
+    slot: CallerSlot,
+    candidates: Vec<Candidate>,
+    events: &[Recorded],
+) -> Option<Vec<Candidate>> {
+    let (form, extractor) = (Form::of(&plan.question()), plan.options_of(slot).extractor());
+    let short = |candidate: Candidate| {
+        let mut answers = events.iter().filter_map(|recorded| recorded.event.answer());
+        let answer = answers.find(|answer| answer.text_hash == candidate.answer_hash)?;
+        let text = value_of(extractor, form.as_ref(), AnswerText::from(answer))?.to_string();
+        Some(Candidate { text, ..candidate })
+    };
+    candidates.into_iter().map(short).collect()
 }
 
 /// The analysis in a reply, as the writer of the text is shown it.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::flow::Stage;
-use crate::plan::step::{self, Step};
+use crate::plan::step::{self, Step, StepRole};
 use crate::plan::worst_case::WorstCase;
 use crate::plan::{DayLimit, RunPlan, Terms, seats};
 use crate::request::RunRequest;
@@ -37,7 +37,7 @@ pub struct SoFar<'a> {
 /// The price of a seat or synthesizer of an earlier part, as it is today.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlotPrice {
-    /// Whose price it is.
+    /// Whose price it is; of the model for equivalence, a step that calls it.
     pub slot: CallerSlot,
     /// The price; `None` if its source tells why there is none.
     pub price: Option<Price>,
@@ -57,6 +57,9 @@ pub struct Reopening {
     /// asked then.
     #[serde(default)]
     pub synthesizers: Vec<Seat>,
+    /// The model that says which short answers mean the same, if the plan has none yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equivalence: Option<Seat>,
     /// The steps of the strategy, numbered after those of the plan. Empty if the part continues with the steps of the part
     /// before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -89,6 +92,7 @@ impl Reopening {
             ask,
             seats: Vec::new(),
             synthesizers: Vec::new(),
+            equivalence: None,
             steps: Vec::new(),
             strategy: plan.strategy,
             strategy_options: plan.strategy_options,
@@ -127,7 +131,7 @@ impl Reopening {
         ask: Vec<SeatNumber>,
     ) -> Result<Self, Failure> {
         let plan = so_far.plan;
-        let seats::Addition { mut seats, mut synthesizers, warnings } =
+        let seats::Addition { mut seats, mut synthesizers, mut warnings } =
             seats::addition(request, terms, &plan.messages)?;
         number(&mut seats, plan.seats.len(), SEATS_MAX)?;
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
@@ -140,9 +144,15 @@ impl Reopening {
         let chosen_because = why.map(str::to_owned);
         let choice = StrategyChoice { strategy, options };
         seats::ask_for_line(&mut seats, choice, &plan.question(), terms.defaults.answer_line);
+        let equivalence = if choice.counts() && plan.equivalence.is_none() {
+            seats::resolve_equivalence(&[&plan.seats, &*seats].concat(), terms, &mut warnings)?
+        } else {
+            None
+        };
         let reopening = Self {
             seats,
             synthesizers,
+            equivalence,
             strategy,
             strategy_options: options,
             chosen_because,
@@ -181,7 +191,11 @@ impl Reopening {
         });
         let chain = plan.synthesizers.iter();
         let chain = chain.map(|seat| (CallerSlot::Synthesizer(seat.number), seat, u64::MAX));
-        let today = seats.chain(chain).filter_map(|(slot, seat, input_tokens)| {
+        let grouping = self.steps_of(plan).iter().find(|step| step.key.role == StepRole::Equivalence);
+        let equivalence = grouping.zip(plan.equivalence.as_ref());
+        let equivalence =
+            equivalence.map(|(step, seat)| (CallerSlot::Step(step.number), seat, step.input_tokens_max));
+        let today = seats.chain(chain).chain(equivalence).filter_map(|(slot, seat, input_tokens)| {
             let (price, source) = price_of_today(seat, input_tokens, terms)?;
             let differs = (price, source) != (seat.price, seat.price_source);
             differs.then_some(SlotPrice { slot, price, source })
@@ -219,11 +233,13 @@ impl Reopening {
     pub fn extend(&self, plan: &RunPlan) -> RunPlan {
         let mut seats = [plan.seats.as_slice(), &self.seats].concat();
         let mut synthesizers = [plan.synthesizers.as_slice(), &self.synthesizers].concat();
+        let mut equivalence = self.equivalence.clone().or_else(|| plan.equivalence.clone());
         for today in &self.prices {
             let seat = match today.slot {
                 CallerSlot::Seat(number) => seats.get_mut(number.index()),
                 CallerSlot::Synthesizer(number) => synthesizers.get_mut(number.index()),
-                CallerSlot::Step(_) => None,
+                // No other step has a model of its own.
+                CallerSlot::Step(_) => equivalence.as_mut(),
             };
             if let Some(seat) = seat {
                 (seat.price, seat.price_source) = (today.price, today.source);
@@ -232,6 +248,7 @@ impl Reopening {
         RunPlan {
             seats,
             synthesizers,
+            equivalence,
             steps: [plan.steps.as_slice(), &self.steps].concat(),
             // Another text is made of the answers of all seats at once.
             flow: plan.flow.clone().filter(|_| self.synthesizers.is_empty()),
@@ -283,7 +300,8 @@ impl Reopening {
         choice.check_seats(&seats)?;
         // The user has read the first text by now, so an early draft of the next gains nothing.
         let choice = StrategyChoice { options: StrategyOptions { early: None, ..choice.options }, ..choice };
-        self.steps = step::planned(choice, &seats, &self.synthesizers, plan.input_bytes());
+        let groups = self.equivalence.is_some() || plan.equivalence.is_some();
+        self.steps = step::planned(choice, &seats, &self.synthesizers, plan.input_bytes(), groups);
         step::number_on(&mut self.steps, plan.steps.len())?;
         self.warnings.extend(plan.flow.as_ref().map(|flow| Warning {
             code: Code::Unneeded,

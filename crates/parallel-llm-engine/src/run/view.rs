@@ -95,7 +95,7 @@ pub struct SeatView {
     pub elapsed_ms: Option<u64>,
     /// The streaming text so far, for display only.
     pub partial: String,
-    /// For an early draft: the seats whose answers it reads.
+    /// For an early draft and an equivalence: the seats whose answers it reads.
     pub(crate) reads: Vec<SeatNumber>,
     /// Whether an outcome was decided after its newest answer.
     pub(crate) is_reported: bool,

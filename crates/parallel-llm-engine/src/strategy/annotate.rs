@@ -34,6 +34,10 @@ pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Ou
             outcome.suspect(one.seat, sign);
         }
     }
+    let unsaid = context.equivalents.lock().failure.take();
+    outcome.warnings.extend(unsaid.map(|why| {
+        Warning::of("short answers that are written differently were counted as different", &why)
+    }));
     flag_payload(&mut outcome);
     flag_links(context, usable, &mut outcome);
     flag_hidden(&mut outcome);

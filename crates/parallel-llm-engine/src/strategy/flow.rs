@@ -17,7 +17,8 @@ use crate::panel::gather::Usable;
 use crate::plan::flow::{PlannedFlow, Stage, StageNumber, chain_of, stand_in};
 use crate::run::event::Event;
 use crate::run::outcome::{Outcome, OutcomeKind};
-use crate::strategy::parts::answers::{Answers, agreement};
+use crate::strategy::parts::answers::Answers;
+use crate::strategy::parts::equivalence::compared;
 use crate::strategy::parts::verbatim::fallback;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -170,7 +171,7 @@ impl StageRun<'_> {
 
     async fn by_strategy(&self) -> Outcome {
         let context = Arc::new(self.narrowed());
-        let agreement = agreement(&context, &self.answers);
+        let agreement = compared(&context, &self.answers).await;
         let answers = Answers { usable: &self.answers, agreement: agreement.as_ref() };
         let decided = Box::pin(super::by_strategy(&context, answers));
         let decided = AssertUnwindSafe(decided).catch_unwind().await;

@@ -23,9 +23,10 @@ use crate::call::run_context::RunContext;
 use crate::request::strategy::Strategy;
 use crate::run::outcome::Outcome;
 
-pub(crate) use parts::answers::{Answers, agreement};
+pub(crate) use parts::answers::Answers;
 pub(crate) use parts::considered::considered;
 pub(crate) use parts::early::gather;
+pub(crate) use parts::equivalence::{compared, recorded};
 pub(crate) use parts::verbatim::fallback;
 
 /// The table of strategies: name in flags, settings and JSON, file, traits, and prompts by folder. Other modules expand it
@@ -53,8 +54,8 @@ macro_rules! strategies {
             Vote = "vote" in vote,
                 Traits { option_names: &[First, Weights, Extractor, MinShare], ..Traits::choosing("A fact, a number or a choice, by count") },
                 prompts {
-                    /// Extract the value of each answer.
-                    Extract = "vote",
+                    /// Group the short answers that mean the same, for every strategy that counts them.
+                    Equivalence = "equivalence",
                 }
             /// The answer that a judge or a check finds best is selected.
             BestOfN = "best-of-n" in best_of_n,

@@ -43,8 +43,7 @@ pub(crate) fn after(ms: u64) -> Reply {
     Reply { steps: VecDeque::new(), admission: None, admitted_after_ms: 0, stops_billing: true }.wait(ms)
 }
 
-/// A complete answer after `ms` milliseconds.
-/// A model that gives the answer line if it is asked for one.
+/// A complete answer after `ms` milliseconds. The model gives the answer line if it is asked for one.
 pub(crate) fn says(ms: u64, text: &str) -> Reply {
     let text = text.to_owned();
     let said = move |call: &Call| {
@@ -118,6 +117,18 @@ pub(crate) fn reviews(ms: u64, answer: &'static str, words: &'static [&'static s
 fn ranking(call: &Call, words: &[&str]) -> String {
     let labels: Vec<String> = words.iter().map(|words| format!("{:?}", label_of(call, words))).collect();
     format!(r#"{{"reasons": [], "ranking": [{}]}}"#, labels.join(", "))
+}
+
+/// A model that groups the short answers: those of each list mean the same.
+pub(crate) fn groups(ms: u64, same: &'static [&'static [&'static str]]) -> Reply {
+    after(ms).compose(move |call| grouped(call, same)).end()
+}
+
+/// Such a reply, with each short answer named as it stands in the prompt.
+pub(crate) fn grouped(call: &Call, same: &[&[&str]]) -> String {
+    let label = |answer: &&str| label_of(call, &format!("| {answer}\n"));
+    let groups: Vec<Vec<String>> = same.iter().map(|group| group.iter().map(label).collect()).collect();
+    serde_json::json!({ "groups": groups }).to_string()
 }
 
 /// The label of the candidate that contains `words`.

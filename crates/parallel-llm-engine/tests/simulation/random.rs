@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::plan::{Defaults, RunPlan, Timers};
+use parallel_llm_engine::request::Equivalence;
 use parallel_llm_engine::request::flow::{Flow, FlowStage};
 use parallel_llm_engine::request::strategy::{ResolvedStrategy, Strategy};
 use parallel_llm_engine::request::wait::Wait;
@@ -18,6 +19,10 @@ const CHAIN: [&str; 3] = ["fuser-1", "fuser-2", "fuser-3"];
 /// Models that are added only after a run has begun.
 const MORE: [&str; 2] = ["ivy", "joe"];
 const OTHERS: [&str; 2] = ["fuser-4", "fuser-5"];
+/// The model for equivalence.
+const GROUPER: [&str; 1] = ["grouper"];
+/// Most runs have an open question, the others one with a short answer.
+const QUESTIONS: [&str; 3] = [QUESTION, QUESTION, "What is the moon called in Latin?"];
 /// The variants of strategies to draw from.
 const STRATEGIES: [&str; 21] = [
     "synthesize",
@@ -29,7 +34,7 @@ const STRATEGIES: [&str; 21] = [
     "vote",
     "vote@first=2",
     "vote@first=3",
-    "vote@extractor=llm,min_share=40",
+    "vote@min_share=40",
     "best-of-n",
     "best-of-n@orders=1,first=2",
     "best-of-n@gate=off",
@@ -50,7 +55,7 @@ const READING: [&str; 8] = [
     "synthesize@gate=off",
     "synthesize@gate=off,analysis=separate",
     "vote",
-    "vote@extractor=llm",
+    "vote@min_share=60",
     "best-of-n@gate=off",
     "best-of-n@by=consistency,gate=off",
     "best-of-n@by=pairs,gate=off",
@@ -97,7 +102,7 @@ impl Random {
     /// The plan of the run.
     pub(super) fn plan(&mut self, seed: u64) -> RunPlan {
         let (seats, chain) = (1 + self.index_below(8), self.index_below(4));
-        let names = SEATS.iter().take(seats).chain(CHAIN.iter().take(chain));
+        let names = SEATS.iter().take(seats).chain(CHAIN.iter().take(chain)).chain(&GROUPER);
         let wait = self.pick(&[
             Wait::All,
             Wait::Seats { count: 2 },
@@ -113,7 +118,7 @@ impl Random {
         let planned = if self.once_in(4) {
             planned.with_settings(&self.flow(chain))
         } else {
-            planned.asks(QUESTION, self.pick(&strategies()))
+            planned.asks(self.pick(&QUESTIONS), self.pick(&strategies()))
         };
         let planned = planned.wait(wait).plan(|plan| {
             plan.seed = seed;
@@ -147,7 +152,8 @@ impl Random {
         stages.push(FlowStage { from, ..self.stage(stages.len(), &[&READING[..], &["panel"]].concat()) });
         let flow = Flow { name: "it".to_owned(), about: None, stages };
         let synthesizers = CHAIN.iter().take(chain).map(|name| (*name).to_owned()).collect();
-        Defaults { flow: Some(flow), synthesizers, ..defaults() }
+        let equivalence = Equivalence::Model(GROUPER[0].to_owned());
+        Defaults { flow: Some(flow), synthesizers, equivalence, ..defaults() }
     }
 
     fn stage(&mut self, index: usize, strategies: &[&str]) -> FlowStage {
@@ -158,9 +164,10 @@ impl Random {
     /// What happens to the next process; `before` is the run that the last one left.
     pub(super) fn process_plan(&mut self, before: Option<&Run>, may_fail: bool) -> ProcessPlan {
         let mut replies = Vec::new();
-        for name in SEATS.iter().chain(&CHAIN).chain(&MORE).chain(&OTHERS) {
+        for name in SEATS.iter().chain(&CHAIN).chain(&MORE).chain(&OTHERS).chain(&GROUPER) {
             for _ in 0..=self.below(4) {
-                replies.push((*name, self.reply(name.starts_with("fuser"))));
+                let is_reader = CHAIN.contains(name) || OTHERS.contains(name) || GROUPER.contains(name);
+                replies.push((*name, self.reply(is_reader)));
             }
         }
         let (crash, breaks_at) = match self.below(8) {
@@ -264,6 +271,9 @@ impl Random {
             // Other models say this too.
             return "The moon.".to_owned();
         }
+        if self.once_in(2) {
+            return self.pick(&["It is.\n\nANSWER: the moon", "So.\n\nANSWER: moon", "ANSWER: 8"]).to_owned();
+        }
         let word = self.pick(&["moon ", "tide ", "潮", "Error: ", " \n", "<<answer x>>\n"]);
         word.repeat(self.pick(&[1, 2, 60, 400]))
     }
@@ -320,9 +330,8 @@ impl Random {
 
     fn synthesis(&mut self, reply: Reply) -> Reply {
         let base = self.pick(&["A", "B", "Q"]);
-        let answers = format!("{{\"A\": \"x\", \"C\": \"x\", \"{base}\": \"y\"}}");
-        let analysis =
-            format!("{{\"base\": \"{base}\", \"ranking\": [\"{base}\", \"C\"], \"answers\": {answers}}}");
+        let groups = r#""groups": [["A", "B"], ["C"]]"#;
+        let analysis = format!("{{\"base\": \"{base}\", \"ranking\": [\"{base}\", \"C\"], {groups}}}");
         reply.compose(move |call| synthesis_reply(call, &analysis, "Both."))
     }
 }

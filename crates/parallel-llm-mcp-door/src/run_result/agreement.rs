@@ -119,10 +119,11 @@ fn counted(sides: &Sides<'_>) -> Option<String> {
     })
 }
 
-/// Shortens the analysis and the new passages of a report.
+/// Shortens the values, the analysis and the new passages of a report.
 pub(super) fn shorten(report: &mut Report) {
     let clip = |text: &mut String| *text = excerpt(text, TEXT_CHARS);
     let Some(agreement) = &mut report.agreement else { return };
+    agreement.clusters.iter_mut().for_each(|cluster| cluster.also.clear());
     let values = agreement.clusters.iter_mut().filter_map(|cluster| cluster.value.as_mut());
     let new = agreement.novel.iter_mut().filter_map(|novel| novel.value.as_mut());
     values.chain(new).for_each(|value| *value = excerpt(value, ROOM.value_chars_max));

@@ -81,6 +81,9 @@ fn described(plan: &RunPlan, sent: &Sent) -> String {
         let by = synthesizer.map(|synthesizer| format!(", by {}", synthesizer.model)).unwrap_or_default();
         lines.push(format!("Strategy: {}{by}.", plan.strategy.name()));
     }
+    if let Some(seat) = &plan.equivalence {
+        lines.push(format!("Short answers that are written differently: compared by {}.", seat.model));
+    }
     if let Some(parts) = sent.parts_of(plan) {
         lines.push("It would send:".to_owned());
         lines.extend(parts.iter().map(|part| format!("  {}", part.described())));
@@ -103,6 +106,7 @@ fn report(plan: &RunPlan, sent: &Sent, cached: Option<RunId>) -> serde_json::Val
         "strategy": plan.strategy.name(),
         "models": plan.seats.iter().map(model).collect::<Vec<_>>(),
         "synthesizers": plan.strategy.fusers(&plan.synthesizers).iter().map(model).collect::<Vec<_>>(),
+        "equivalence_model": plan.equivalence.as_ref().map(model),
         "cost_likely_usd": plan.likely_cost().as_usd(),
         "cost_max_usd": plan.worst_case.known().map(PicoUsd::as_usd),
         "models_without_price": plan.worst_case.unpriced().len(),

@@ -76,6 +76,9 @@ fn counted(report: &Report, agreement: &AgreementReport) -> Vec<String> {
         };
         lines.push(format!("  {}{worth}", self::cluster(report, cluster)));
     }
+    if let Some(by) = &agreement.grouped_by {
+        lines.push(format!("  what stands on one line means the same in the opinion of {}", text(by)));
+    }
     if !agreement.unread.is_empty() {
         lines.push(format!("  not said plainly: {}", names(report, &agreement.unread)));
     }
@@ -190,7 +193,13 @@ fn missing(report: &Report) -> Vec<String> {
 fn cluster(report: &Report, cluster: &ClusterReport) -> String {
     let who = names(report, &cluster.seats);
     match &cluster.value {
-        Some(value) => format!("`{}`: {who}", excerpt(value, VALUE_CHARS)),
+        Some(value) => {
+            let values: Vec<String> = std::iter::once(value)
+                .chain(&cluster.also)
+                .map(|value| format!("`{}`", excerpt(value, VALUE_CHARS)))
+                .collect();
+            format!("{}: {who}", values.join(" or "))
+        }
         None if cluster.seats.len() > 1 => format!("the same words: {who}"),
         None => format!("other words: {who}"),
     }

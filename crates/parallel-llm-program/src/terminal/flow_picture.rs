@@ -70,7 +70,7 @@ fn made(plan: &RunPlan, choice: StrategyChoice, inputs: usize, chain: &[&Seat]) 
     let role = plan.steps.iter().find(|step| is_of_chain(step.key.by)).map(|step| step.key.role);
     let task = match role {
         _ if fuses => "written",
-        Some(StepRole::Extractor | StepRole::Analyst) => "read",
+        Some(StepRole::Analyst) => "read",
         Some(_) => "judged",
         None if choice.options.is_checked() => return format!("{choice}, checked by your command"),
         None => return choice.to_string(),

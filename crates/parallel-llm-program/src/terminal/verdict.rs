@@ -140,7 +140,7 @@ fn agreement(report: &Report) -> Option<String> {
         }
         Agreed::Value(value) if equal == of => format!("all {of} {who} agree on {}", ROOM.quoted(value)),
         Agreed::Value(value) => match (agreement.clusters.as_slice(), agreement.unread.as_slice()) {
-            ([_, ClusterReport { value: Some(other), seats }], []) if seats.len() == 1 => {
+            ([_, ClusterReport { value: Some(other), seats, .. }], []) if seats.len() == 1 => {
                 let (objector, other) = (names(report, seats), ROOM.quoted(other));
                 let value = ROOM.quoted(value);
                 format!(

@@ -196,8 +196,12 @@ impl Planner {
         let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?.catalogues;
         let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
         let mut reopening = Reopening::resolve(&request, &terms, run.so_far(), Vec::new())?;
-        let groups = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];
-        let unable = fitness::inabilities(providers, &run.plan.routing, groups);
+        let groups: [(&str, &[Seat]); 3] = [
+            ("seat", &reopening.seats),
+            ("synthesizer", &reopening.synthesizers),
+            ("equivalence model", reopening.equivalence.as_slice()),
+        ];
+        let unable = fitness::inabilities(providers, &run.plan.routing, &groups);
         reopening.warnings.extend(unable);
         Ok(reopening)
     }
@@ -207,8 +211,7 @@ impl Planner {
     /// Gives a part the prices of today for the seats and synthesizers of the parts before: the run may be old, or of a time
     /// when a price was unknown.
     async fn reprice(&self, run: &Run, reopening: &mut Reopening) {
-        let seats = run.plan.seats.iter().chain(&run.plan.synthesizers);
-        let panel = seats.map(|seat| seat.model.to_string()).collect();
+        let panel = run.plan.models().map(|seat| seat.model.to_string()).collect();
         let mut defaults = Defaults { panel, synthesizers: Vec::new(), ..self.defaults() };
         let request = RunRequest::default();
         let catalogues = self.lists.for_request(&request, &defaults).await;

@@ -111,7 +111,7 @@ pub(super) fn check_wait(settings: &Settings, plan: &RunPlan) -> Result<Option<W
 pub(super) fn inabilities(
     providers: &Providers,
     routing: &Routing,
-    groups: [(&str, &[Seat]); 2],
+    groups: &[(&str, &[Seat])],
 ) -> Vec<Warning> {
     INABILITIES.iter().filter_map(|inability| inability.warning(routing, groups, providers)).collect()
 }
@@ -140,7 +140,7 @@ impl Inability {
     fn warning(
         &self,
         routing: &Routing,
-        groups: [(&str, &[Seat]); 2],
+        groups: &[(&str, &[Seat])],
         providers: &Providers,
     ) -> Option<Warning> {
         let is_met = |seat: &&Seat| {

@@ -9,7 +9,7 @@ use parallel_llm_engine::request::flow::FlowError;
 use parallel_llm_engine::request::strategy::StrategyChoice;
 use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Code, Failure, Message, Role, RunPlan, RunRequest};
+use parallel_llm_engine::{Code, Failure, Message, Role, RunPlan, RunRequest, Seat};
 
 use super::conversation::Conversation;
 use super::fitness::{self, Typed};
@@ -165,14 +165,17 @@ impl Planner {
         let providers = &self.lists.providers;
         let (mut plan, typed) = self.draft(request, defaults).await?;
         self.check_checker(checking(&plan))?;
-        let asked = plan.seats.iter().chain(&plan.synthesizers);
-        asked.map(|seat| &seat.model.provider).try_for_each(|id| providers.check_apart(id))?;
+        plan.models().map(|seat| &seat.model.provider).try_for_each(|id| providers.check_apart(id))?;
         fitness::check_inputs(providers, &plan, typed)?;
         fitness::check_keys(providers, &typed.seats(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
         check_store(&plan)?;
         plan.warnings.extend(fitness::check_wait(self.settings(), &plan)?);
-        let groups = [("seat", &*plan.seats), ("synthesizer", &*plan.synthesizers)];
-        let unable = fitness::inabilities(providers, &plan.routing, groups);
+        let groups: [(&str, &[Seat]); 3] = [
+            ("seat", &*plan.seats),
+            ("synthesizer", &*plan.synthesizers),
+            ("equivalence model", plan.equivalence.as_slice()),
+        ];
+        let unable = fitness::inabilities(providers, &plan.routing, &groups);
         plan.warnings.extend(unable);
         plan.warnings.extend(self.calibration.warning().await);
         plan.warnings.extend(fitness::unpriced(&plan.worst_case));

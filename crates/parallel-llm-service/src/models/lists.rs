@@ -148,7 +148,7 @@ fn named<'a>(request: &'a RunRequest, defaults: &'a Defaults) -> impl Iterator<I
     let typed = request.models.iter().flatten().chain(&request.synthesizer);
     let has_own_panel = request.models.is_some() || defaults.flow.is_some();
     let panel = defaults.panel.iter().filter(move |_| !has_own_panel);
-    let settled = panel.chain(&defaults.synthesizers);
+    let settled = panel.chain(&defaults.synthesizers).chain(defaults.equivalence.named());
     typed.chain(settled).chain(defaults.flow.iter().flat_map(Flow::references))
 }
 

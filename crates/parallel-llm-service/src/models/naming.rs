@@ -35,8 +35,12 @@ impl Lists {
         request: &mut RunRequest,
         defaults: &mut Defaults,
     ) -> Result<InFull, Failure> {
+        let aliases = &self.providers.settings.aliases;
         for (_, reference) in references(request, defaults) {
-            *reference = self.providers.settings.aliases.expand(reference);
+            *reference = aliases.expand(reference);
+        }
+        for reference in defaults.equivalence.references_mut() {
+            *reference = aliases.expand(reference);
         }
         let catalogues = self.for_request(request, defaults).await;
         self.estimate(request, defaults, &catalogues).await;

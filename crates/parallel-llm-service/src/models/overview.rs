@@ -123,7 +123,7 @@ impl Models {
         // A name that fits several models has no price either.
         let named = self.lists.name_in_full(&mut request, &mut defaults).await;
         let catalogues = named.map(|named| named.catalogues).unwrap_or_default();
-        let models = defaults.panel.iter().chain(&defaults.synthesizers);
+        let models = defaults.panel.iter().chain(&defaults.synthesizers).chain(defaults.equivalence.named());
         let mut without: Vec<String> = models
             .filter_map(|name| self.lists.providers.model_of(name))
             .filter(|model| {

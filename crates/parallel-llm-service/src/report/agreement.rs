@@ -29,6 +29,9 @@ pub struct AgreementReport {
     pub clusters: Vec<ClusterReport>,
     /// Seats whose answers give no plain value, although the question or the strategy asks for one.
     pub unread: Vec<u8>,
+    /// The model that says that values which are written differently mean the same; left out if no group has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grouped_by: Option<String>,
     /// The share of the answers in the largest cluster; null without clusters.
     pub share: Option<f64>,
     /// The entropy over the clusters, in bits: 0 if all answers are equal. An answer without a plain value is a cluster
@@ -50,6 +53,9 @@ pub struct AgreementReport {
 pub struct ClusterReport {
     /// Their value, such as `B`, `42` or `yes`; null if they are equal letter by letter.
     pub value: Option<String>,
+    /// Other values that mean the same, in the opinion of the model in `grouped_by`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// Their seats.
     pub seats: Vec<u8>,
 }
@@ -156,8 +162,9 @@ impl AgreementReport {
         if agreement.is_none() && outcome.considered.len() < 2 {
             return None;
         }
-        let cluster = |Cluster { value, seats: whose }: &Cluster| ClusterReport {
+        let cluster = |Cluster { value, also, seats: whose }: &Cluster| ClusterReport {
             value: value.clone(),
+            also: also.clone(),
             seats: seats(whose),
         };
         let clusters = agreement.map(|agreement| agreement.clusters.as_slice()).unwrap_or_default();
@@ -167,6 +174,7 @@ impl AgreementReport {
             of: agreement.map_or(outcome.considered.len(), |agreement| agreement.of),
             clusters: clusters.iter().map(cluster).collect(),
             unread: agreement.map(|agreement| seats(&agreement.unread)).unwrap_or_default(),
+            grouped_by: agreement.and_then(|agreement| Some(agreement.grouped_by.as_ref()?.to_string())),
             share: counted.map(|agreement| rounded(agreement.equal as f64 / agreement.of as f64)),
             entropy_bits: counted.map(entropy_bits),
             effective_votes: EffectiveVotes::of(run, outcome, clusters.first()),

@@ -22,7 +22,9 @@ const STORES: [(&str, StoreMode); 3] =
 
 /// Turns off a value that would be sent otherwise. In a file, an empty string does too; a blank variable counts as
 /// unset.
-const OFF: &str = "off";
+pub(super) const OFF: &str = "off";
+/// Leaves a choice to the program.
+pub(super) const AUTO: &str = "auto";
 /// No limit, as a budget.
 pub(super) const NO_LIMIT: &str = "none";
 /// Longest word in bytes: several times the longest provider name.
@@ -43,6 +45,8 @@ pub(super) enum Kind {
     Budget,
     /// Model references.
     Models,
+    /// One model reference, `auto` or `off`.
+    ModelOrWord,
     /// A list of words, such as provider names.
     Words,
     /// One word of a provider's vocabulary.
@@ -134,6 +138,8 @@ impl Kind {
                 let paths = std::env::split_paths(text).filter(|path| !path.as_os_str().is_empty());
                 return self.list(name, paths.map(|path| path.to_string_lossy().into_owned()).collect());
             }
+            Self::ModelOrWord if matches!(text, AUTO | OFF) => Some(Value::Word(text.to_owned())),
+            Self::ModelOrWord => Some(Value::Word(read_model(text)?)),
             Self::Command => return command::of_text(name, text).map(Value::Command),
             Self::Word => read_word(text).map(Value::Word),
             Self::Wait => wait::read(text).map(|rule| Value::Wait(rule, text.to_owned())),
@@ -265,6 +271,9 @@ impl fmt::Display for Kind {
             Self::Decimal { min, max } => write!(out, "a number from {min} to {max}"),
             Self::Usd | Self::Budget => out.write_str("an amount in US dollars such as `3` or `0.50`"),
             Self::Models => out.write_str("a list of models, each `[provider:]model[*N][@key=value,...]`"),
+            Self::ModelOrWord => {
+                write!(out, "one model, `[provider:]model[@key=value,...]`, or `{AUTO}` or `{OFF}`")
+            }
             Self::Strategy => {
                 write!(out, "`{}`, each with its options behind `@`", self.words().join("` or `"))
             }

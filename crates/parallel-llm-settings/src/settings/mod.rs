@@ -45,7 +45,7 @@ use parallel_llm_engine::request::persona::Personas;
 use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::request::wait::Wait;
-use parallel_llm_engine::request::{AnswerLine, Effort, StoreMode};
+use parallel_llm_engine::request::{AnswerLine, Effort, Equivalence, StoreMode};
 use parallel_llm_engine::value::code::Code;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, FileNames, ModelRef, PicoUsd, Price, Routing, value::nearest};
@@ -118,6 +118,8 @@ pub struct Settings {
     pub drain_ms: u64,
     /// Whether seats whose short answers are counted are asked for the answer line.
     pub answer_line: AnswerLine,
+    /// The model that says which short answers mean the same, or `auto` or `off`.
+    pub equivalence_model: String,
     /// The store mode of runs.
     pub store: StoreMode,
     /// Whether answers are also written as files.
@@ -315,6 +317,7 @@ impl Settings {
             strategy: self.strategy.clone(),
             max_tokens: self.max_tokens,
             answer_line: self.answer_line,
+            equivalence: self.equivalence(),
             budget: self.budget,
             prices: self.prices(),
             prompt_chars_max: self.prompt_chars_max,
@@ -329,6 +332,17 @@ impl Settings {
             limits: self.limits(),
             checker: self.check.as_ref().map(CheckSettings::fingerprint),
             flow: None,
+        }
+    }
+
+    fn equivalence(&self) -> Equivalence {
+        match &*self.equivalence_model {
+            kind::OFF => Equivalence::Off,
+            kind::AUTO => {
+                let budget = self.presets.get(preset::BUDGET);
+                Equivalence::CheapestOf(budget.and_then(|preset| preset.panel.clone()).unwrap_or_default())
+            }
+            model => Equivalence::Model(model.to_owned()),
         }
     }
 
@@ -433,6 +447,7 @@ impl Settings {
             synthesizer: layer.list(Setting::Synthesizer),
             strategy: layer.word(Setting::Strategy),
             answer_line: AnswerLine::by_word(&layer.word(Setting::AnswerLine)).unwrap_or_default(),
+            equivalence_model: layer.word(Setting::EquivalenceModel),
             max_tokens: layer.whole(Setting::MaxTokens),
             budget: layer.usd(Setting::BudgetUsd),
             budget_day: layer.usd_if_set(Setting::BudgetDayUsd),

@@ -12,6 +12,8 @@ use super::kind::{Kind, Value};
 use super::origin::Origin;
 use super::table::Setting;
 
+/// The name of the preset with the cheap panel.
+pub(super) const BUDGET: &str = "budget";
 /// A cheap panel of five labs, for frequent questions.
 const BUDGET_PANEL: [&str; 5] = [
     "openai/gpt-6.1-terra",
@@ -126,7 +128,7 @@ pub(super) fn built_in() -> Presets {
     let panels = [
         ("quick", Some(quick)),
         ("default", None),
-        ("budget", Some(BUDGET_PANEL.to_vec())),
+        (BUDGET, Some(BUDGET_PANEL.to_vec())),
         ("max", Some(max)),
     ];
     let preset = |(name, panel): (&str, Option<Vec<&str>>)| {

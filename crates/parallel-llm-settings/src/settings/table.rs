@@ -91,6 +91,9 @@ settings! {
     AnswerLine = "answer_line", Kind::Choice(&["auto", "off"]), "auto", Project,
         "Whether seats whose short answers are counted end with the line `ANSWER: …`, which is cut off before the answer is shown.",
         because "a model that is asked says in a line what would have to be guessed from its prose";
+    EquivalenceModel = "equivalence_model", Kind::ModelOrWord, "auto", User,
+        "The model that says which short answers mean the same where they are written differently; it is shown the short answers alone. With `auto` it is the cheapest of the preset `budget` at a provider that the question goes to anyway, and with `off` what is written differently differs.",
+        because "it settles `160` and `160 minutes` for a small part of what one answer costs, and fails to `different`";
     CheckCommand = "check_command", Kind::Command, "", User,
         "Your program that checks answers, for `best-of-n@by=check`: it reads an answer on stdin and exits with 0 if the answer passes.",
         because "only you know which answers are right, and no one else may choose what runs on your machine";

@@ -22,8 +22,8 @@ pub(crate) enum ReplyFormat {
     Analysis,
     /// The candidates, best first.
     Ranking,
-    /// The final answer of each candidate, in a few words.
-    Extraction,
+    /// Which of the candidates mean the same.
+    Groups,
     /// One more answer, without an analysis.
     Answer,
 }
@@ -34,8 +34,8 @@ impl ReplyFormat {
             Self::Fusion
         } else if words.contains("ranking") {
             Self::Ranking
-        } else if words.contains("final answer of every candidate") {
-            Self::Extraction
+        } else if words.contains("Group the answers") {
+            Self::Groups
         } else if words.contains("JSON") {
             Self::Analysis
         } else {
@@ -53,17 +53,21 @@ pub(crate) struct Candidate {
 
 /// Parses the marks of a prompt, if it has any.
 pub(crate) fn read(prompt: &str) -> Option<Marks> {
-    let opening = prompt.lines().find_map(|line| line.strip_prefix("<<request ")?.strip_suffix(">>"))?;
+    // Short answers are shown without the request.
+    let opened_by = |line: &'_ str| {
+        let behind = line.strip_prefix("<<request ").or_else(|| line.strip_prefix("<<candidate A "));
+        behind.and_then(|nonce| nonce.strip_suffix(">>")).map(str::to_owned)
+    };
+    let opening = prompt.lines().find_map(opened_by)?;
     if opening.is_empty() || !opening.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     let behind = prompt.rfind("\n<<end ").map_or("", |last| &prompt[last + 1..]);
     let format = ReplyFormat::of(behind.split_once('\n').map_or("", |(_, behind)| behind));
-    let mut marks =
-        Marks { nonce: opening.to_owned(), question: String::new(), candidates: Vec::new(), format };
+    let mut marks = Marks { nonce: opening.clone(), question: String::new(), candidates: Vec::new(), format };
     let mut lines = prompt.lines();
     while let Some(line) = lines.next() {
-        let Some(name) = opened(line, opening) else { continue };
+        let Some(name) = opened(line, &opening) else { continue };
         let text = block(&mut lines, &format!("<<end {name} {opening}>>"));
         match name.strip_prefix("candidate ") {
             Some(label) => marks.candidates.push(Candidate { label: label.to_owned(), text }),
@@ -111,12 +115,12 @@ mod tests {
         let requests = [
             "First the line <<analysis 0af1>>.",
             "One JSON object with the ranking.",
-            "One JSON object with the final answer of every candidate.",
+            "Group the answers: one JSON object with every label once.",
             "One JSON object.",
         ];
         assert_eq!(
             requests.map(format),
-            [ReplyFormat::Fusion, ReplyFormat::Ranking, ReplyFormat::Extraction, ReplyFormat::Analysis]
+            [ReplyFormat::Fusion, ReplyFormat::Ranking, ReplyFormat::Groups, ReplyFormat::Analysis]
         );
     }
 }

@@ -40,6 +40,9 @@ const TIES_ENOUGH: usize = 3;
 const ORDERS: [&str; 5] =
     ["ignore previous", "ignore all previous", "disregard the", "ignore the other", "system prompt"];
 
+/// Words that make no other answer.
+const ARTICLES: [&str; 3] = ["a", "an", "the"];
+
 /// First words of a sentence that depends on the one before.
 const LEANING: &[&str] =
     &["also", "and", "but", "finally", "if", "it", "so", "that", "then", "these", "they", "this", "those"];
@@ -65,7 +68,7 @@ pub(crate) fn write(marks: &Marks) -> String {
     let base = base(&candidates);
     match marks.format {
         ReplyFormat::Ranking => return json(ranking(&candidates)),
-        ReplyFormat::Extraction => return json(extraction(&candidates)),
+        ReplyFormat::Groups => return json(groups(&candidates)),
         ReplyFormat::Fusion | ReplyFormat::Analysis | ReplyFormat::Answer => {}
     }
     let (text, analysis) = match FullAnswers::of(marks) {
@@ -118,15 +121,23 @@ fn ranking(candidates: &[ParsedCandidate<'_>]) -> Object {
         .with("ranking", &ranked.iter().map(|candidate| candidate.label).collect::<Vec<_>>())
 }
 
-/// The first sentence of each candidate.
-fn extraction(candidates: &[ParsedCandidate<'_>]) -> Object {
-    let answer = |candidate: &ParsedCandidate<'_>| {
-        let first = candidate.sentences.first().map_or(candidate.text, |sentence| sentence.text);
-        Object::new().with("label", candidate.label).with("answer", first)
+/// The candidates, those together that are equal but for capitals, marks and articles.
+fn groups(candidates: &[ParsedCandidate<'_>]) -> Object {
+    let words = |candidate: &ParsedCandidate<'_>| {
+        let lower = candidate.text.to_lowercase();
+        let words = lower.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.filter(|word| !ARTICLES.contains(word)).map(str::to_owned).collect::<Vec<_>>()
     };
-    Object::new()
-        .with("suspected_injection", &labels(candidates, |candidate| candidate.gives_orders))
-        .list("answers", candidates.iter().map(answer))
+    let mut groups: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+    for candidate in candidates {
+        let words = words(candidate);
+        match groups.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, labels)) => labels.push(candidate.label),
+            None => groups.push((words, vec![candidate.label])),
+        }
+    }
+    let group = |(_, labels): &(Vec<String>, Vec<&str>)| Object::new().with("labels", labels);
+    Object::new().list("groups", groups.iter().map(group))
 }
 
 impl<'a> ParsedCandidate<'a> {

@@ -168,6 +168,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         .into(),
         seats: vec![Seat { persona_prompt, ..a_seat(1, "lab/one") }, a_seat(2, "lab/two")],
         synthesizers: vec![a_seat(1, "lab/three")],
+        equivalence: None,
         strategy: serde_json::from_value("synthesize".into()).unwrap(),
         strategy_options: StrategyOptions::default(),
         steps: Vec::new(),
@@ -309,11 +310,13 @@ pub(crate) fn outcome() -> Outcome {
 
 /// These groups of equal answers, the largest first.
 pub(crate) fn agreement(groups: &[&[u8]]) -> Agreement {
-    let cluster =
-        |seats: &&[u8]| Cluster { value: None, seats: seats.iter().copied().map(SeatNumber).collect() };
+    let cluster = |seats: &&[u8]| Cluster {
+        seats: seats.iter().copied().map(SeatNumber).collect(),
+        ..Cluster::default()
+    };
     let of = groups.iter().map(|seats| seats.len()).sum();
     let clusters: Vec<_> = groups.iter().map(cluster).collect();
-    Agreement { equal: groups[0].len(), of, clusters, unread: Vec::new() }
+    Agreement { equal: groups[0].len(), of, clusters, ..Agreement::default() }
 }
 
 pub(crate) fn started() -> Event {

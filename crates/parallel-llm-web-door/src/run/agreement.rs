@@ -78,7 +78,13 @@ pub(super) fn section(shown: Shown<'_>) -> String {
 fn of(shown: Shown<'_>, sides: &Sides<'_>) -> Agreement {
     let AgreementReport { clusters, analysis, unread, effective_votes, .. } = sides.agreement;
     let group = |(cluster, index): (&parallel_llm_service::report::ClusterReport, usize)| Group {
-        value: cluster.value.as_deref().map_or_else(|| format!("text {}", index + 1), seen),
+        value: cluster.value.as_deref().map_or_else(
+            || format!("text {}", index + 1),
+            |value| {
+                let also = cluster.also.iter().map(String::as_str);
+                std::iter::once(value).chain(also).map(seen).collect::<Vec<_>>().join(" or ")
+            },
+        ),
         seats: shown.marks(&cluster.seats),
     };
     let claim = |claim: &ClaimReport| Claim {
@@ -92,6 +98,12 @@ fn of(shown: Shown<'_>, sides: &Sides<'_>) -> Agreement {
     let unread = (!unread.is_empty()).then(|| {
         let seats: Vec<String> = unread.iter().map(ToString::to_string).collect();
         format!("No plain value could be read from seat {}.", seats.join(", "))
+    });
+    let grouped = sides.agreement.grouped_by.as_ref().map(|by| {
+        format!(
+            "What stands together means the same in the opinion of {}, which saw the short answers alone.",
+            seen(by)
+        )
     });
     let votes = effective_votes.as_ref().map(|votes| {
         format!("Models err together: these answers are worth about {:.1} independent votes.", votes.panel)
@@ -107,7 +119,7 @@ fn of(shown: Shown<'_>, sides: &Sides<'_>) -> Agreement {
         contradictions: contradictions.map(claim).collect(),
         lists: analysis.as_ref().map(|analysis| lists(shown, analysis)).unwrap_or_default(),
         seats: (1..=shown.run.seats.len() as u8).map(|number| SeatMark::of(shown.run, number)).collect(),
-        notes: [unread, votes, opinion].into_iter().flatten().collect(),
+        notes: [unread, grouped, votes, opinion].into_iter().flatten().collect(),
     }
 }
 

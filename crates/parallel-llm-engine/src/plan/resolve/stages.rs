@@ -84,7 +84,7 @@ pub(super) fn resolve(
         let stage = resolving.stage(&flow.stages[*index], is_last, warnings)?;
         stages.push(Stage { from: reads.filter_map(number).collect(), ..stage });
     }
-    resolving.numbered(PlannedFlow { name: flow.name.clone(), stages })
+    resolving.numbered(PlannedFlow { name: flow.name.clone(), stages }, warnings)
 }
 
 /// Fails if the flow breaks a rule.
@@ -146,7 +146,7 @@ impl Resolving<'_> {
     }
 
     /// Numbers all seats and synthesizers, and plans the steps.
-    fn numbered(self, mut flow: PlannedFlow) -> Result<Resolved, Failure> {
+    fn numbered(self, mut flow: PlannedFlow, warnings: &mut Vec<Warning>) -> Result<Resolved, Failure> {
         let mut seats = Vec::new();
         for (stage, panel) in flow.stages.iter_mut().zip(self.panels) {
             stage.seats = number(panel, &mut seats, SEATS_MAX)?;
@@ -156,16 +156,24 @@ impl Resolving<'_> {
         for (stage, chain) in flow.stages.iter_mut().zip(self.chains).rev() {
             stage.synthesizers = number(chain, &mut synthesizers, SYNTHESIZERS_MAX)?;
         }
+        // Texts of stages have no short answers of their own.
+        let groups = |stage: &Stage| !stage.seats.is_empty() && stage.strategy_choice().counts();
+        let equivalence = if flow.stages.iter().any(groups) {
+            seats::resolve_equivalence(&seats, self.terms, warnings)?
+        } else {
+            None
+        };
         let mut steps = Vec::new();
         for (stage, inputs) in flow.stages.iter().zip(flow.inputs(&seats, &synthesizers)) {
             let chain = flow::chain_of(stage, &synthesizers);
             let prompt_bytes = input_bytes(&self.request.messages);
-            steps.extend(step::planned(stage.strategy_choice(), &inputs, chain, prompt_bytes));
+            let groups = equivalence.is_some() && groups(stage);
+            steps.extend(step::planned(stage.strategy_choice(), &inputs, chain, prompt_bytes, groups));
         }
         let last = flow.stages.last().map(Stage::strategy_choice);
         let choice = last.expect("a flow that keeps its rules has a stage");
         let chosen = ResolvedStrategy { choice, why: None };
-        Ok(Resolved { flow: Some(flow), seats, synthesizers, steps, chosen })
+        Ok(Resolved { flow: Some(flow), seats, synthesizers, equivalence, steps, chosen })
     }
 }
 

@@ -8,6 +8,8 @@ use crate::text::json_pointer::Pointer;
 
 /// The prefix of a JSON pointer.
 const JSON: &str = "json:";
+/// A model, in stored runs.
+pub(super) const LLM: &str = "llm";
 
 /// How the value of an answer is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,19 +20,18 @@ pub enum Extractor {
     Auto,
     /// By the value at this pointer in its JSON object.
     Json(Pointer),
-    /// By a model that reads all answers.
+    /// By a model that read all answers. Only stored runs have it.
     Llm,
 }
 
 impl Extractor {
     /// The accepted forms, as people write them.
-    pub(super) const FORMS: [&str; 3] = ["auto", "json:/pointer", "llm"];
+    pub(super) const FORMS: [&str; 2] = ["auto", "json:/pointer"];
 
     /// Parses an extractor. `None` if there is no such extractor; an error if its pointer is wrong.
     pub(super) fn parse(text: &str) -> Option<Result<Self, String>> {
         match text {
             "auto" => Some(Ok(Self::Auto)),
-            "llm" => Some(Ok(Self::Llm)),
             _ => text.strip_prefix(JSON).map(|pointer| Pointer::parse(pointer).map(Self::Json)),
         }
     }
@@ -41,7 +42,7 @@ impl fmt::Display for Extractor {
         match self {
             Self::Auto => out.write_str("auto"),
             Self::Json(pointer) => write!(out, "{JSON}{pointer}"),
-            Self::Llm => out.write_str("llm"),
+            Self::Llm => out.write_str(LLM),
         }
     }
 }
@@ -56,6 +57,9 @@ impl TryFrom<String> for Extractor {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
+        if text == LLM {
+            return Ok(Self::Llm);
+        }
         Self::parse(&text).unwrap_or_else(|| Err(format!("there is no extractor `{text}`")))
     }
 }

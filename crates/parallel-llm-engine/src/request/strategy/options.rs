@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use super::extractor::Extractor;
+use super::extractor::{Extractor, LLM};
 use super::retired::RetiredOptions;
 use super::{Strategy, unknown};
 use crate::value::answer::Failure;
@@ -131,7 +131,7 @@ options! {
     Layers = "layers",
     /// Count answers alike, or by the `@accuracy` of their seats.
     Weights = "weights",
-    /// What is compared: wording, a value in JSON, a model's reading.
+    /// What is compared: short answers, or a value in JSON.
     Extractor = "extractor",
     /// The smallest share of all answers, in percent, that wins.
     MinShare = "min_share",
@@ -316,7 +316,7 @@ impl StrategyOptions {
 
     /// Fails if two options exclude each other.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        let (is_early, reads_once) = (self.early.is_some(), self.extractor() == Extractor::Llm);
+        let is_early = self.early.is_some();
         let against = [
             (
                 self.early.zip(self.first).is_some_and(|(early, first)| early < first),
@@ -335,12 +335,6 @@ impl StrategyOptions {
                 "early",
                 "analysis=separate",
                 "what is written after an analysis cannot be shown early",
-            ),
-            (
-                reads_once && self.first.is_some(),
-                "first",
-                "extractor=llm",
-                "what the first answers come to is read only once all have come",
             ),
             (
                 self.by() == By::Consistency && self.orders.is_some(),
@@ -399,6 +393,10 @@ fn word<T: Copy + PartialEq + Default>(
 }
 
 fn extractor(option: OptionName, value: &str) -> Result<Option<Extractor>, Failure> {
+    if value == LLM {
+        let message = "`extractor=llm` is gone: the setting `equivalence_model` names the model that compares short answers";
+        return Err(Failure::new(Code::Usage, message).with_next(Advice::LeaveItOut));
+    }
     let read = Extractor::parse(value).ok_or_else(|| {
         let message = format!("the option `{}` cannot be `{value}`", option.name());
         unknown(message, value, Extractor::FORMS.into_iter())

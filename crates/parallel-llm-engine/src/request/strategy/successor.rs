@@ -4,7 +4,7 @@
 
 use super::options::{By, OptionName, StrategyOptions};
 use super::retired::{RetiredOptions, RetiredStrategy, RetiredWord};
-use super::{Strategy, StrategyChoice};
+use super::{Extractor, Strategy, StrategyChoice};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::Next;
@@ -15,9 +15,12 @@ impl StrategyChoice {
         if let Strategy::Retired(strategy) = self.strategy {
             return Err(retired(strategy, self.options));
         }
-        let Some((name, _)) = self.options.retired.written().next() else { return Ok(()) };
-        let offered =
-            Self { options: StrategyOptions { retired: RetiredOptions::default(), ..self.options }, ..self };
+        let by_model = (self.options.extractor() == Extractor::Llm).then_some("extractor=llm");
+        let retired = self.options.retired.written().next().map(|(name, _)| name);
+        let Some(name) = by_model.or(retired) else { return Ok(()) };
+        let extractor = self.options.extractor.filter(|_| by_model.is_none());
+        let options = StrategyOptions { retired: RetiredOptions::default(), extractor, ..self.options };
+        let offered = Self { options, ..self };
         let message = format!("the strategy `{}` has no option `{name}` any more", self.strategy.name());
         Err(Failure::new(Code::Usage, message).with_next(Next::WriteAs(offered.to_string().into())))
     }

@@ -17,14 +17,9 @@ pub(crate) struct Answers<'a> {
 /// The agreement of answers, with their values if the texts of the run are kept.
 pub(crate) fn agreement(context: &RunContext, usable: &[Usable]) -> Option<Agreement> {
     let answers = usable.iter().map(|one| (one.seat, AnswerText::from(&one.answer)));
-    Agreement::by(context.plan.strategy_options.extractor(), &context.plan.question(), answers)
-        .map(|agreement| storable(context, agreement))
-}
-
-/// Removes the values if the texts of the run are not kept.
-pub(crate) fn storable(context: &RunContext, agreement: Agreement) -> Agreement {
-    match context.plan.store {
+    let agreement = context.agreement(answers)?;
+    Some(match context.plan.store {
         StoreMode::Metadata => agreement.without_values(),
         StoreMode::Full | StoreMode::None => agreement,
-    }
+    })
 }

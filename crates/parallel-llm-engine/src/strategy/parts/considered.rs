@@ -16,7 +16,10 @@ pub(crate) fn considered(context: &RunContext, usable: &[Usable]) -> Vec<Usable>
     };
     let early = early::finished_draft(context);
     let mut considered: Vec<Usable> = context.hub.with_run(|run| {
-        let is_text = |view: &&SeatView| context.plan.role_of(view.slot) != Some(StepRole::Draft);
+        let is_text = |view: &&SeatView| {
+            let role = context.plan.role_of(view.slot);
+            !matches!(role, Some(StepRole::Draft | StepRole::Equivalence))
+        };
         let began_ms = run.called().filter(has_given).filter(is_text).filter_map(|view| view.sent_ms).min();
         let was_there = |one: &&Usable| began_ms.is_none_or(|began_ms| was_there(run, one, began_ms));
         match &early {

@@ -42,6 +42,9 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
                 "the question has a short answer, and these could not be read".to_owned()
             }
             (Some(_), _) => "no two answers agree".to_owned(),
+            (None, _) if Form::of(&context.plan.question()).is_some_and(|form| form.is_certain()) => {
+                "no answer gives the short answer that is counted".to_owned()
+            }
             (None, _) => "answers to an open question cannot be counted".to_owned(),
         };
         // Even if only one answer has a plain value, it does not win by that: it may have been written to win.
@@ -67,7 +70,8 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
     let members: Vec<Usable> =
         usable.iter().filter(|one| winner.seats.contains(&one.seat)).cloned().collect();
     let value = winner.value.as_ref().map_or("the same".to_owned(), |value| format!("`{value}`"));
-    let mut reason = format!("{} of {} answers say {value}", winner.seats.len(), agreement.of);
+    let also = agreement.equivalence_of(winner);
+    let mut reason = format!("{} of {} answers say {value}{also}", winner.seats.len(), agreement.of);
     if weights == Weights::LogOdds {
         reason.push_str(&by_weight(most, &weighed));
         // If all given values have negative weights, a value that no answer gives is more likely, if there can be one.

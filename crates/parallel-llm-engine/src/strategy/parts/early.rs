@@ -13,13 +13,14 @@ use crate::call::stop::Revocation;
 use crate::call::upstream_call::{Admission, UpstreamCall};
 use crate::panel::gather::{Gathered, Panel, Usable, earlier};
 use crate::plan::caller_slot::CallerSlot;
-use crate::plan::step::StepKey;
+use crate::plan::step::{StepKey, StepRole};
 use crate::request::panel::SeatNumber;
 use crate::run::event::CallEnd;
 use crate::run::outcome::Outcome;
 use crate::run::{SeatStatus, SeatView};
 use crate::strategy::parts::answers::{Answers, agreement};
 use crate::strategy::parts::call::PlannedCall;
+use crate::strategy::parts::equivalence;
 use crate::strategy::parts::fusion::{self, FusionCall, SYNTHESIZER};
 use crate::strategy::parts::gate::is_gated;
 use crate::value::answer::Failure;
@@ -32,29 +33,21 @@ pub(crate) async fn gather(context: &Arc<RunContext>, panel: &mut Panel) -> Gath
         // An earlier process already had a draft, made of the answers it had then.
         return Gathered::Enough;
     }
-    let Some(mut early) = Early::of(context) else { return panel.gather().await };
-    let mut is_enough = false;
+    if let Some(mut early) = Early::of(context) {
+        return early.gather(panel).await;
+    }
     loop {
-        let gathered = if is_enough { panel.one_more().await } else { panel.more().await };
-        match gathered {
-            Some(Gathered::Enough) => is_enough = true,
-            Some(gathered) => return gathered,
-            None => {}
+        match panel.gather().await {
+            Gathered::Unsettled => settle(context, panel).await,
+            gathered => return gathered,
         }
-        let has_text = early.take_end(panel);
-        // A panic in a mere optimization must not end the run.
-        let update = AssertUnwindSafe(|| early.update(panel, is_enough));
-        if !has_text && std::panic::catch_unwind(update).is_err() {
-            early.is_over = true;
-        }
-        if is_enough && early.draft.is_none() && !has_text {
-            return Gathered::Enough;
-        }
-        // A failure appears when the next call is sent, and in the report.
-        let _ = context.log.commit().await;
-        if has_text {
-            return Gathered::Enough;
-        }
+    }
+}
+
+/// Has the short answers compared that do not settle the question, or asks the next of the seats that are held back.
+async fn settle(context: &Arc<RunContext>, panel: &mut Panel) {
+    if !equivalence::asked_beside(context, panel).await {
+        panel.ask_next();
     }
 }
 
@@ -159,9 +152,38 @@ impl<'a> Early<'a> {
         Some(Self { context, by, from, rounds: 0, draft: None, is_over: false })
     }
 
+    /// As [`Panel::gather`], with the draft. An end waits for no commit: the panel is not done before the draft.
+    async fn gather(&mut self, panel: &mut Panel) -> Gathered {
+        let mut is_enough = false;
+        loop {
+            let gathered = if is_enough { panel.one_more().await } else { panel.more().await };
+            match gathered {
+                Some(Gathered::Enough) => is_enough = true,
+                Some(Gathered::Unsettled) => settle(self.context, panel).await,
+                Some(gathered) => return gathered,
+                None => {}
+            }
+            let has_text = self.take_end(panel);
+            // A panic in a mere optimization must not end the run.
+            let update = AssertUnwindSafe(|| self.update(panel, is_enough));
+            if !has_text && std::panic::catch_unwind(update).is_err() {
+                self.is_over = true;
+            }
+            if is_enough && self.draft.is_none() && !has_text {
+                return Gathered::Enough;
+            }
+            // A failure appears when the next call is sent, and in the report.
+            let _ = self.context.log.commit().await;
+            if has_text {
+                return Gathered::Enough;
+            }
+        }
+    }
+
     /// Takes the end of the draft if it has come. Returns whether there is a text.
     fn take_end(&mut self, panel: &mut Panel) -> bool {
-        let Some(end) = panel.take_other_end() else { return false };
+        let is_draft = |slot| self.context.plan.role_of(slot) == Some(StepRole::Draft);
+        let Some(end) = panel.take_other_end(is_draft) else { return false };
         let reads = self.draft.take().map(|draft| draft.reads).unwrap_or_default();
         self.is_over = true;
         match (end.end(), end.attempt()) {

@@ -30,8 +30,11 @@ pub(crate) fn gated(context: &RunContext, answers: Answers<'_>) -> Option<Outcom
     if !is_gated(context, answers) {
         return None;
     }
-    let value = agreement.filter(|agreement| agreement.is_unanimous()).and_then(Agreement::value);
+    let agreement = agreement.filter(|agreement| agreement.is_unanimous());
+    let value = agreement.and_then(Agreement::value);
     let value = value.map_or("the same".to_owned(), |value| format!("`{value}`"));
-    let reason = format!("all {} answers say {value}, so nothing was fused", usable.len());
+    let also = agreement.and_then(|agreement| Some(agreement.equivalence_of(agreement.clusters.first()?)));
+    let also = also.unwrap_or_default();
+    let reason = format!("all {} answers say {value}{also}, so nothing was fused", usable.len());
     Some(selected(context, best(usable, &strongest(context)), reason))
 }

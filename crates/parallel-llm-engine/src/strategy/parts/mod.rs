@@ -8,7 +8,7 @@ pub(crate) mod check;
 pub(crate) mod considered;
 pub(crate) mod counting;
 pub(crate) mod early;
-pub(crate) mod extraction;
+pub(crate) mod equivalence;
 pub(crate) mod fusion;
 pub(crate) mod gate;
 pub(crate) mod judge;
