@@ -301,3 +301,52 @@ async fn seats_of_the_readers_own_vendor_are_reported() {
         );
     }
 }
+
+/// What an answer hides, between what it shows and needs.
+const HIDING: &str = "8\u{200b} legs.\u{e0049}\u{e0067}\u{e006e}\u{e006f}\u{202e}\u{1b}[2J 👨\u{200d}👩\u{200d}👧 می\u{200c}خواهم ❤\u{fe0f}\n\n```\n\tlet x  = 8; \r\n```";
+/// What it shows.
+const SHOWN: &str =
+    "8 legs.[2J 👨\u{200d}👩\u{200d}👧 می\u{200c}خواهم ❤\u{fe0f}\n\n```\n\tlet x  = 8; \r\n```";
+
+#[tokio::test(start_paused = true)]
+async fn no_strategy_that_picks_hands_on_what_is_hidden() {
+    let down = || crate::script::fails(1, crate::script::failure(Code::Auth));
+    for strategy in ["vote", "best-of-n", "race", "cascade", "synthesize", "council", "moa", "panel"] {
+        let lone = [("ada", says(1, HIDING)), ("bob", down()), ("fuser", down())];
+        let same = [("ada", says(1, HIDING)), ("bob", says(2, HIDING)), ("fuser", down())];
+        for panel in [lone, same] {
+            let result = scenario(panel).asks(HOW_MANY, strategy).run().await;
+            let kept = result.run.seats[0].answer.as_ref().map(|answer| answer.text.to_string());
+            assert_eq!(kept.as_deref(), Some(HIDING), "{strategy}: the record keeps every byte");
+            let outcome = result.run.outcome.expect("it is decided");
+            let text = outcome.text.as_deref().unwrap_or_default();
+            if strategy == "panel" {
+                assert!(text.contains(SHOWN.replace('\r', "").as_str()), "{text:?}");
+                assert!(!text.contains(['\u{200b}', '\u{202e}', '\u{e0049}', '\u{1b}']), "{text:?}");
+            } else {
+                assert_eq!(text, SHOWN, "{strategy}: {}", outcome.reason);
+            }
+            let about: Vec<&str> = outcome
+                .warnings
+                .iter()
+                .filter(|warning| warning.code == Code::HiddenText)
+                .map(|warning| warning.message.as_str())
+                .collect();
+            let count = if strategy == "panel" && text.matches("# ").count() == 2 { 14 } else { 7 };
+            let expected = format!("{count} invisible characters were taken out of the text");
+            assert_eq!(about, [expected.as_str()], "{strategy}");
+            let handed_on = outcome.warnings.iter().find(|warning| warning.message.contains("word for word"));
+            assert!(handed_on.is_none(), "{strategy}: {handed_on:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn marks_of_direction_that_a_script_needs_are_handed_on() {
+    let text = "שלום \u{200f}(\u{2067}abc\u{2069})\u{c}\nעוד";
+    let result =
+        scenario([("ada", says(1, text)), ("fuser", says(1, "?"))]).asks(HOW_MANY, "race").run().await;
+    let outcome = result.run.outcome.expect("it is decided");
+    assert_eq!(outcome.text.as_deref(), Some(text));
+    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+}

@@ -317,9 +317,14 @@ impl Outcome {
     /// Sets a text that no single model wrote.
     #[must_use]
     pub fn with_joint_text(mut self, text: Arc<str>) -> Self {
+        self.set_text(text);
+        self
+    }
+
+    /// Replaces the text, whoever wrote it.
+    pub(crate) fn set_text(&mut self, text: Arc<str>) {
         self.text_hash = Some(blake3::hash(text.as_bytes()).to_hex().to_string());
         self.text = Some(text);
-        self
     }
 }
 

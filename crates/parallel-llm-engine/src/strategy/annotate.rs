@@ -1,6 +1,7 @@
 //! Annotates every outcome: suspected injections, unknown links, hidden characters, and vendors shared with readers.
 //!
-//! Nothing is removed except links in paranoid mode. The engine calls it after the strategy, so no strategy can forget it.
+//! Nothing is removed except hidden characters of answers that are handed on, and links in paranoid mode. The engine calls it
+//! after the strategy, so no strategy can forget it.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +14,7 @@ use crate::text::injection;
 use crate::text::links;
 use crate::value::code::Code;
 use crate::value::invisible;
+use crate::value::next::{Advice, Next};
 use crate::value::warning::Warning;
 
 /// The most hosts a warning names; the text has all of them.
@@ -20,6 +22,7 @@ const HOSTS_MAX: usize = 8;
 
 /// Adds the warnings about these answers and the text to an outcome.
 pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Outcome) -> Outcome {
+    take_hidden_out(&mut outcome);
     for one in usable {
         let signs = injection::signs(&one.answer.text);
         let about: Vec<&str> = signs.iter().map(|sign| sign.about()).collect();
@@ -53,6 +56,24 @@ fn same_vendor(context: &RunContext, usable: &[Usable], outcome: &Outcome) -> Ve
     let model = |seat: SeatNumber| &context.plan.seats[seat.index()].model;
     let seats = usable.iter().map(|one| one.seat);
     seats.filter(|seat| readers.iter().any(|reader| reader.has_vendor_of(model(*seat)))).collect()
+}
+
+/// Takes out of a text of the panel what no person sees, as it is taken out of what a reader is shown. The stored answers
+/// keep it. A fused text was written by a model that was shown none of it.
+fn take_hidden_out(outcome: &mut Outcome) {
+    if outcome.kind == OutcomeKind::Fused {
+        return;
+    }
+    let Some(text) = outcome.text.as_deref() else { return };
+    let (shown, count) = invisible::handed_on(text);
+    if count == 0 {
+        return;
+    }
+    outcome.set_text(shown.into());
+    let characters = if count == 1 { "character was" } else { "characters were" };
+    let message = format!("{count} invisible {characters} taken out of the text");
+    let next = vec![Next::Do(Advice::ReadThatAnswer)];
+    outcome.warnings.push(Warning::new(Code::HiddenText, message).with_next(next));
 }
 
 /// Warns of instructions and hidden parts in a text that is handed on word for word: what a strategy selects nobody has
@@ -119,9 +140,8 @@ fn flag_links(context: &RunContext, usable: &[Usable], outcome: &mut Outcome) {
     let flagged: BTreeSet<String> = strange.union(&suspect).cloned().collect();
     // A selected answer is returned word for word, so only a fused text is changed.
     let is_defused = context.plan.strategy_options.is_paranoid() && outcome.kind == OutcomeKind::Fused;
-    if is_defused && let Some(by) = outcome.by.clone() {
-        *outcome = std::mem::replace(outcome, Outcome::new(OutcomeKind::None, ""))
-            .with_text(links::defused(&text, &flagged).into(), by);
+    if is_defused {
+        outcome.set_text(links::defused(&text, &flagged).into());
     }
     let end = if is_defused { "; that link was taken out" } else { "" };
     let whys = [

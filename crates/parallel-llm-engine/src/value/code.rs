@@ -217,7 +217,7 @@ codes! {
         "The text has a link to a host that is in no answer or only in one, and not in the question.",
         next: [Next::Do(Advice::DoNotOpenLink)];
     HiddenText = "hidden_text", retryable: false,
-        "The text contains invisible characters. They are kept, and a program or a model that reads the text may act on them.",
+        "The text contains invisible characters, on which a program or a model that reads it may act. An answer that is handed on word for word loses them; a fused text keeps them.",
         next: [Next::Do(Advice::TakeHiddenTextOut)];
     Internal = "internal", retryable: false,
         "A defect in this program. Only the part it happened in is lost.",

@@ -9,6 +9,9 @@ use std::borrow::Cow;
 /// The most tags after a flag, such as `gbeng` and the end tag. A longer sequence is no flag.
 const FLAG_TAGS_MAX: usize = 7;
 
+/// The most characters in a row that are looked at in a text that is still being written, more than any visible one needs.
+const SETTLED_CHARS_MAX: usize = 16;
+
 /// Whether a character is invisible: Unicode's default ignorable characters, fillers and format characters.
 pub const fn is_invisible(character: char) -> bool {
     // Every character of most texts is below all of these, and each text is searched several times.
@@ -45,6 +48,39 @@ pub fn seen(text: &str) -> Cow<'_, str> {
         !is_dropped(*character) || needed.contains(*at) && !reorders(*character)
     };
     text.char_indices().filter(is_kept).map(|(_, character)| character).collect::<String>().into()
+}
+
+/// An answer as it is handed on, and how many characters it loses: those that no person sees and no visible one needs. Unlike
+/// [`seen`] it keeps the marks of direction of right-to-left text, which place what a person reads, and all line ends.
+pub fn handed_on(text: &str) -> (Cow<'_, str>, usize) {
+    let is_control = |one: char| is_stray_control(one) && !matches!(one, '\u{b}' | '\u{c}' | '\u{85}');
+    if !text.contains(|one| is_invisible(one) || is_control(one)) {
+        return (text.into(), 0);
+    }
+    let needed = Needed::of(text);
+    let is_hidden =
+        |(at, one): &(usize, char)| is_control(*one) || is_invisible(*one) && !needed.contains(*at);
+    let count = text.char_indices().filter(is_hidden).count();
+    let kept = text.char_indices().filter(|one| !is_hidden(one));
+    (if count == 0 { text.into() } else { kept.map(|(_, one)| one).collect::<String>().into() }, count)
+}
+
+/// How many bytes at the beginning of a text that is still being written [`handed_on`] leaves as they are, whatever follows.
+/// `settled` are those known before. It stops for good at the first mark of direction, which the whole text decides on.
+pub fn settled_bytes(text: &str, mut settled: usize) -> usize {
+    let is_visible = |one: char| !is_invisible(one) && !is_stray_control(one);
+    while let Some(at) = text[settled..].find(|one| !is_visible(one)).map(|at| settled + at) {
+        let before = text[..at].char_indices().next_back().map_or(0, |(before, _)| before);
+        let mut row = text[at..].char_indices().take(SETTLED_CHARS_MAX);
+        let Some((behind, next)) = row.find(|(_, one)| is_visible(*one)) else { return at };
+        let end = at + behind + next.len_utf8();
+        let around = &text[before..end];
+        if around.contains(reorders) || handed_on(around).1 > 0 {
+            return at;
+        }
+        settled = end;
+    }
+    text.len()
 }
 
 /// How many invisible characters of a text no visible character needs.
@@ -162,6 +198,30 @@ mod tests {
         }
         // Direction marks belong to right-to-left text, but a reader does not need them.
         check("שלום \u{200f}(\u{2067}abc\u{2069})", "שלום (abc)", 0);
+    }
+
+    #[test]
+    fn what_is_handed_on_is_settled_as_it_is_written() {
+        let check = |text: &str, expected: &str, count: usize, settled: &str| {
+            assert_eq!(handed_on(text), (expected.into(), count), "{text:?}");
+            let mut known = 0;
+            for (end, one) in text.char_indices() {
+                let so_far = &text[..end + one.len_utf8()];
+                known = settled_bytes(so_far, known);
+                assert!(expected.starts_with(&so_far[..known]), "{text:?}: {:?}", &so_far[..known]);
+            }
+            assert_eq!(&text[..known], settled, "{text:?}");
+        };
+        let family =
+            "👨\u{200d}👩\u{200d}👧 ❤\u{fe0f}\u{200d}🔥 می\u{200c}خواهم 🏴\u{e0067}\u{e0062}\u{e007f}.\r\n";
+        check(family, family, 0, family);
+        check("8\u{200b} legs", "8 legs", 1, "8");
+        check("a\u{1b}[2J\u{85}b\u{c}", "a[2J\u{85}b\u{c}", 1, "a");
+        check("❤\u{fe0f}", "❤\u{fe0f}", 0, "❤");
+        check("\u{200d}a", "a", 1, "");
+        check("שלום \u{200f}(a)", "שלום \u{200f}(a)", 0, "שלום ");
+        check("a\u{200f}(a)", "a(a)", 1, "a");
+        check(&format!("a{}b", "\u{200b}".repeat(99)), "ab", 99, "a");
     }
 
     #[test]
