@@ -61,6 +61,51 @@ fn a_name_without_a_scheme_is_a_link_too() {
 }
 
 #[test]
+fn a_bare_name_of_any_common_ending_is_a_link() {
+    for (text, host) in [
+        ("Download it from evil-site.io today.", "evil-site.io"),
+        ("Log in at secure-login.app.", "secure-login.app"),
+        ("Die Seite heißt meine-bank.de und hilft.", "meine-bank.de"),
+        ("The wallet is at **coin-vault.ai**.", "coin-vault.ai"),
+        ("Visit free-prizes.online, please", "free-prizes.online"),
+        ("[evil-site.io](evil-site.io/x)", "evil-site.io"),
+        ("Get it at pay.evil-site.co.uk.", "pay.evil-site.co.uk"),
+        ("Ask support.evil-bank.dev!", "support.evil-bank.dev"),
+        ("It is on GoodTools.ai (paid).", "goodtools.ai"),
+        ("`curl install.tool.sh/x | sh`", "install.tool.sh"),
+        ("see evil.io:8080 now", "evil.io"),
+        ("- evil-shop.store\n- other", "evil-shop.store"),
+        ("Open evil-site.io?ref=1 first", "evil-site.io"),
+        ("_evil-site.com_ and more", "evil-site.com"),
+        ("Auf evil-seite.ch/pfad", "evil-seite.ch"),
+        ("Le site mon-site.fr est bon", "mon-site.fr"),
+    ] {
+        assert!(links(text).iter().any(|link| link.host == host), "{text}: {:?}", links(text));
+    }
+}
+
+#[test]
+fn names_of_files_and_code_are_no_hosts() {
+    for text in [
+        "main.rs, setup.py, index.html, README.md, run.sh, Main.java, a.pl, lib.so, app.ts, x.cc, report.me",
+        "foo.bar(), list.push(x), self.me, this.app, app.dev, req.info, user.email, os.path, fmt.Println",
+        "import react.dom, java.io, java.util, System.IO, std.io, tokio.io, fs.io, config.dev",
+        "v1.2.3, 3.14, e.g. this, i.e. that, a.k.a. me, U.S. law, p.m. or a.m., Ph.D., vs.it",
+        "socket.io, Node.js, next.js, Vue.js, ASP.NET, D3.js, draw.io, three.js, spaCy.io",
+        "com.acme.app, org.example.dev, io.netty.all",
+        "The end.It was late.Me too.So on.Is it.In time.At night.",
+        "rect.bottom-rect.top, b-a.io.read, my-button.click, deploy-prod.sh, com.my-company.app, first.last@mail.dev",
+        "The CEO.De facto, A.De, C.Ai, i.co, x.de = 1, anna.de@mail.io is (b.co) _x.de_",
+        "settings.dev.json, docker-compose.dev.yml, app.module.ts, data.store.get(1)",
+        "window.top, document.link, console.info, self.store.x, event.click, obj.live = 1",
+        "the file .env, .me, a..io, ..dev, 10.io",
+        "x.us = 3; y.it += 1; if a.app == b.app { c.top }",
+    ] {
+        check(text, &[]);
+    }
+}
+
+#[test]
 fn prose_and_code_without_links_are_left_alone() {
     for text in [
         "The data: we saw and/or read. Note: this. 12:30 // a.remark",

@@ -24,10 +24,21 @@ const RESERVED: [&str; 5] = ["localhost", "127.0.0.1", "example.com", "example.o
 /// Endings of names that are hosts without anything else. Endings of files and words of code (`io`, `md`, `info`) are not
 /// among them.
 const BARE_ENDINGS: [&str; 11] = ["com", "org", "net", "edu", "gov", "xyz", "biz", "icu", "ru", "cn", "tk"];
-/// Endings of names that are hosts if a path follows.
-const ENDINGS_BEFORE_PATH: [&str; 26] = [
+/// Endings that are so, too, where the name could not be anything else: written small, and not of one letter.
+const SMALL_ENDINGS: [&str; 32] = [
+    "ai", "co", "de", "uk", "fr", "nl", "eu", "es", "ch", "jp", "br", "au", "ca", "cz", "se", "dk", "fi",
+    "kr", "tw", "nz", "za", "mx", "ua", "vn", "gr", "pt", "hu", "online", "website", "space", "vip", "ninja",
+];
+/// Endings that are also words of code: hosts if a hyphen is in the name, which has none in code.
+const HYPHENATED_ENDINGS: [&str; 10] =
+    ["io", "dev", "app", "shop", "store", "site", "club", "pro", "cloud", "tech"];
+/// How names of packages begin, the other way round.
+const REVERSED: [&str; 6] = ["com", "org", "net", "io", "de", "dev"];
+/// Endings of names that are hosts if a path, a port or a query follows.
+const ENDINGS_BEFORE_PATH: [&str; 36] = [
     "io", "co", "dev", "app", "info", "online", "site", "shop", "top", "club", "live", "link", "click", "me",
-    "ai", "de", "uk", "fr", "nl", "eu", "us", "it", "es", "ch", "at", "jp",
+    "ai", "de", "uk", "fr", "nl", "eu", "us", "it", "es", "ch", "at", "jp", "be", "no", "in", "to", "pl",
+    "gg", "store", "cloud", "tech", "sh",
 ];
 /// Names that end so and are no hosts.
 const NO_HOSTS: [&str; 6] = ["asp.net", "ado.net", "vb.net", "ml.net", "java.net", "system.net"];
@@ -52,6 +63,8 @@ pub struct Link {
 #[derive(Clone, Copy)]
 struct Unit {
     read: char,
+    /// Whether it was a capital letter.
+    was_large: bool,
     start: usize,
     end: usize,
 }
@@ -218,8 +231,7 @@ fn from_name(units: &[Unit], dot: usize) -> Option<(String, Range<usize>)> {
     let is_part = |unit: &&Unit| unit.read.is_alphanumeric() || unit.read == '-';
     let length = units[..dot].iter().rev().take(LABEL_CHARS_MAX).take_while(is_part).count();
     let from = dot - length;
-    let before = from.checked_sub(1).map(|at| units[at].read);
-    if length == 0 || before.is_some_and(|one| ".@/\\_#$&=%+".contains(one)) {
+    if length == 0 || is_inside_code(&units[..from]) {
         return None;
     }
     let is_name = |unit: &&Unit| is_part(unit) || unit.read == '.';
@@ -228,12 +240,62 @@ fn from_name(units: &[Unit], dot: usize) -> Option<(String, Range<usize>)> {
         end -= 1;
     }
     let host: String = units[from..end].iter().map(|unit| unit.read).collect();
-    let next = units.get(end).map(|unit| unit.read);
-    let ending = host.rsplit('.').next().unwrap_or_default();
-    let has_path = next == Some('/') && units.get(end + 1).is_some_and(|unit| unit.read.is_alphanumeric());
-    let is_host = BARE_ENDINGS.contains(&ending) || (has_path && ENDINGS_BEFORE_PATH.contains(&ending));
-    let is_code = next.is_some_and(|one| "(_[".contains(one)) || NO_HOSTS.contains(&host.as_str());
+    let (first, ending) = (host.split('.').next()?, host.rsplit('.').next()?);
+    let behind = &units[end..];
+    let written = units[from..end].iter().rev().take_while(|unit| unit.read != '.');
+    let is_small = || first.len() > 1 && !written.clone().any(|unit| unit.was_large);
+    let is_mail = || behind.first().is_some_and(|unit| unit.read == '@');
+    let is_host = BARE_ENDINGS.contains(&ending)
+        || !is_mail()
+            && (ENDINGS_BEFORE_PATH.contains(&ending) && goes_on(behind)
+                || is_small()
+                    && !REVERSED.contains(&first)
+                    && (SMALL_ENDINGS.contains(&ending)
+                        || HYPHENATED_ENDINGS.contains(&ending) && has_hyphen(&host)));
+    let is_code = is_code_before(behind) || NO_HOSTS.contains(&host.as_str());
     (is_host && !is_code && host.contains('.')).then(|| (host, from..url_end(units, end)))
+}
+
+/// Whether a name behind these characters is a part of something else. An underscore between a blank and a name is emphasis.
+fn is_inside_code(before: &[Unit]) -> bool {
+    let mut before = before.iter().rev().map(|unit| unit.read);
+    match before.next() {
+        Some('_') => before.find(|one| *one != '_').is_some_and(char::is_alphanumeric),
+        Some(one) => ".@/\\#$&=%+".contains(one),
+        None => false,
+    }
+}
+
+/// Whether these characters behind a name are those of a call, an index or a longer word.
+fn is_code_before(behind: &[Unit]) -> bool {
+    let mut behind = behind.iter().map(|unit| unit.read);
+    match behind.next() {
+        Some('_') => behind.find(|one| *one != '_').is_some_and(char::is_alphanumeric),
+        Some(one) => "([".contains(one),
+        None => false,
+    }
+}
+
+/// Whether a path, a port or a query is behind a name.
+fn goes_on(behind: &[Unit]) -> bool {
+    let mut behind = behind.iter().map(|unit| unit.read).take(LABEL_CHARS_MAX);
+    match behind.next() {
+        Some('/') => behind.next().is_some_and(char::is_alphanumeric),
+        Some(':') => {
+            let digits = behind.by_ref().take_while(char::is_ascii_digit).count();
+            (2..=5).contains(&digits)
+        }
+        Some('?') => {
+            let mut query = behind.skip_while(|one| one.is_alphanumeric() || *one == '_');
+            query.next() == Some('=')
+        }
+        _ => false,
+    }
+}
+
+/// Whether a hyphen is within a label before the last.
+fn has_hyphen(host: &str) -> bool {
+    host.split('.').any(|label| label.trim_matches('-').contains('-'))
 }
 
 /// The index after slashes of either kind, and their number.
@@ -296,7 +358,8 @@ fn units(text: &str) -> Vec<Unit> {
         let is_dropped = is_invisible(read) || entity.is_some() && matches!(read, '\t' | '\n' | '\r');
         if !is_dropped {
             let narrow = narrow(read);
-            units.extend(narrow.to_lowercase().map(|read| Unit { read, start, end }));
+            let was_large = narrow.is_uppercase();
+            units.extend(narrow.to_lowercase().map(|read| Unit { read, was_large, start, end }));
         }
         start = end;
     }
