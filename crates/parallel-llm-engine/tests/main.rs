@@ -40,6 +40,7 @@ mod rounds;
 mod scenario;
 mod script;
 mod shown;
+mod signs;
 mod simulation;
 mod synthesize;
 mod text_budget;

@@ -10,7 +10,7 @@ use crate::panel::gather::Usable;
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::{Message, StoreMode};
 use crate::run::outcome::{Outcome, OutcomeKind};
-use crate::text::injection;
+use crate::text::injection::{self, Expected};
 use crate::text::links;
 use crate::value::code::Code;
 use crate::value::invisible;
@@ -22,9 +22,10 @@ const HOSTS_MAX: usize = 8;
 
 /// Adds the warnings about these answers and the text to an outcome.
 pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Outcome) -> Outcome {
+    let expected = Expected::by_any(context.plan.messages.iter().flat_map(Message::texts));
     take_hidden_out(&mut outcome);
     for one in usable {
-        let signs = injection::signs(&one.answer.text);
+        let signs = injection::unexpected_signs(&one.answer.text, expected);
         let about: Vec<&str> = signs.iter().map(|sign| sign.about()).collect();
         if !about.is_empty() {
             outcome.warnings.push(Warning {
@@ -41,7 +42,7 @@ pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Ou
     outcome.warnings.extend(unsaid.map(|why| {
         Warning::of("short answers that are written differently were counted as different", &why)
     }));
-    flag_payload(&mut outcome);
+    flag_payload(expected, &mut outcome);
     flag_links(context, usable, &mut outcome);
     flag_hidden(&mut outcome);
     outcome.same_vendor = same_vendor(context, usable, &outcome);
@@ -78,11 +79,12 @@ fn take_hidden_out(outcome: &mut Outcome) {
 
 /// Warns of instructions and hidden parts in a text that is handed on word for word: what a strategy selects nobody has
 /// rewritten.
-fn flag_payload(outcome: &mut Outcome) {
+fn flag_payload(expected: Expected, outcome: &mut Outcome) {
     if !matches!(outcome.kind, OutcomeKind::Selected | OutcomeKind::Verbatim) {
         return;
     }
-    let signs = outcome.text.as_deref().map(injection::signs).unwrap_or_default();
+    let signs = outcome.text.as_deref().map(|text| injection::unexpected_signs(text, expected));
+    let signs = signs.unwrap_or_default();
     let about: Vec<&str> = signs.iter().map(|sign| sign.about()).collect();
     if !about.is_empty() {
         outcome.warnings.push(Warning {

@@ -4,7 +4,9 @@
 //! but nothing is removed because of them. The work is bounded by the length that is searched.
 
 mod encoded;
+mod judge;
 mod phrases;
+mod tools;
 mod unrendered;
 
 use std::borrow::Cow;
@@ -93,17 +95,47 @@ impl Sign {
     }
 }
 
+/// What a question asks for, so that an honest answer looks like an injection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Expected {
+    /// Calls of tools and turns of conversations, which an honest answer shows as code.
+    tools: bool,
+    /// The words of a judge.
+    verdicts: bool,
+}
+
+impl Expected {
+    /// What this question asks for.
+    pub fn by(question: &str) -> Self {
+        let plain = plain(&bounded(question));
+        Self { tools: tools::asks_about_tools(&plain), verdicts: judge::asks_to_judge(&plain) }
+    }
+
+    /// What one of these questions asks for.
+    pub fn by_any<'a>(questions: impl Iterator<Item = &'a str>) -> Self {
+        questions.map(Self::by).fold(Self::default(), |all, one| Self {
+            tools: all.tools || one.tools,
+            verdicts: all.verdicts || one.verdicts,
+        })
+    }
+}
+
 /// The signs of a text, each once, in the order of [`Sign`].
 pub fn signs(text: &str) -> Vec<Sign> {
+    unexpected_signs(text, Expected::default())
+}
+
+/// The signs of an answer, without those that the question asks for.
+pub fn unexpected_signs(text: &str, expected: Expected) -> Vec<Sign> {
     let text = &*bounded(text);
-    let mut signs = visible_signs(text);
+    let mut signs = visible_signs(text, expected);
     // ASCII has neither invisible nor reordering characters.
     if !text.is_ascii() {
         signs.extend(is_hiding(text).then_some(Sign::Hidden));
         signs.extend(text.contains(['\u{202d}', '\u{202e}']).then_some(Sign::Reordered));
     }
     signs.extend(unrendered::is_in(text).then_some(Sign::Unrendered));
-    if encoded::texts(text).iter().any(|decoded| !visible_signs(decoded).is_empty()) {
+    if encoded::texts(text).iter().any(|decoded| !visible_signs(decoded, expected).is_empty()) {
         signs.insert(Sign::Encoded);
     }
     signs.into_iter().collect()
@@ -120,18 +152,37 @@ fn bounded(text: &str) -> Cow<'_, str> {
 }
 
 /// The signs in the visible text.
-fn visible_signs(text: &str) -> BTreeSet<Sign> {
-    let plain = plain(text);
+fn visible_signs(text: &str, expected: Expected) -> BTreeSet<Sign> {
+    let whole = plain(text);
+    let prose = expected.tools.then(|| plain(&without_code(text)));
+    let prose = prose.as_ref().unwrap_or(&whole);
     let found = [
-        (Sign::Override, phrases::overrides(&plain)),
-        (Sign::Praise, phrases::praises(&plain)),
-        (Sign::Turn, phrases::takes_a_turn(&plain)),
-        (Sign::Fence, has_fence(&plain)),
-        (Sign::Form, has_form(&plain)),
-        (Sign::Tool, phrases::calls_a_tool(&plain)),
-        (Sign::Verdict, phrases::judges(&plain)),
+        (Sign::Override, phrases::overrides(&whole)),
+        (Sign::Praise, phrases::praises(&whole) || !expected.verdicts && judge::prejudges(&whole)),
+        (Sign::Turn, phrases::takes_a_turn(prose)),
+        (Sign::Fence, has_fence(&whole)),
+        (Sign::Form, has_form(&whole)),
+        (Sign::Tool, tools::calls_a_tool(prose)),
+        (Sign::Verdict, !expected.verdicts && judge::judges(&whole)),
     ];
     found.into_iter().filter(|(_, is_there)| *is_there).map(|(sign, _)| sign).collect()
+}
+
+/// The text without blocks of code, and without what stands between backquotes in a line.
+fn without_code(text: &str) -> String {
+    let (mut prose, mut is_code) = (String::with_capacity(text.len()), false);
+    for line in text.lines() {
+        let begin = line.trim_start();
+        if begin.starts_with("```") || begin.starts_with("~~~") {
+            is_code = !is_code;
+        } else if !is_code {
+            // The odd pieces are between backquotes, if each of these has its other.
+            let is_closed = line.matches('`').count().is_multiple_of(2);
+            line.split('`').step_by(if is_closed { 2 } else { 1 }).for_each(|piece| prose.push_str(piece));
+            prose.push('\n');
+        }
+    }
+    prose
 }
 
 /// The normal form for comparison: lower case, single spaces, without invisible characters and emphasis, with plain letters and

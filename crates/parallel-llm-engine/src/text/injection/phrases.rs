@@ -8,19 +8,32 @@ use aho_corasick::{AhoCorasick, MatchKind};
 const NEAR_BYTES: usize = 90;
 
 /// Words of one language. One of `verbs` near one of `objects`, in either order, is a match.
-struct Pair {
+pub(super) struct Pair {
     verbs: &'static [&'static str],
     objects: &'static [&'static str],
 }
 
-const fn pair(verbs: &'static [&'static str], objects: &'static [&'static str]) -> Pair {
+pub(super) const fn pair(verbs: &'static [&'static str], objects: &'static [&'static str]) -> Pair {
     Pair { verbs, objects }
 }
 
 /// Phrases that tell the reader to ignore instructions or other answers, mostly one row per language.
 const OVERRIDES: &[Pair] = &[
     pair(
-        &["ignore", "disregard", "forget", "override", "do not follow", "discard"],
+        &[
+            "ignore",
+            "disregard",
+            "forget",
+            "override",
+            "do not follow",
+            "discard",
+            "do not consider",
+            "do not look at",
+            "do not read",
+            "leave out the",
+            "skip the other",
+            "set aside the",
+        ],
         &[
             "previous instruction",
             "prior instruction",
@@ -37,11 +50,28 @@ const OVERRIDES: &[Pair] = &[
             "other answers",
             "other candidates",
             "other responses",
+            "every other candidate",
+            "every other answer",
+            "every other response",
+            "rest of the candidates",
+            "rest of the answers",
+            "rest of the responses",
+            "remaining candidates",
+            "remaining answers",
+            "remaining responses",
             "the rubric",
             "previous directions",
             "the other authors",
             "your guidelines",
         ],
+    ),
+    pair(
+        &["treat the other", "treat all other", "treat every other"],
+        &["as spam", "as wrong", "as noise", "as incorrect", "as invalid", "as untrusted", "as false"],
+    ),
+    pair(
+        &["candidates", "other answers", "other responses"],
+        &["are fabricated", "are fake", "are forged", "are hallucinated", "is fabricated", "was fabricated"],
     ),
     pair(
         &["ignorier", "vergiss", "vergesst", "missachte"],
@@ -106,8 +136,54 @@ const PRAISES: &[Pair] = &[
         ],
     ),
     pair(
-        &["choose", "pick", "select", "vote for", "rank", "prefer"],
+        &["choose this", "pick this", "select this", "vote for this", "rank this", "prefer this"],
         &["this answer", "this response", "this candidate"],
+    ),
+    pair(
+        &["select mine", "choose mine", "pick mine", "prefer mine", "rank mine", "put mine", "use mine"],
+        &["other answers", "other responses", "other candidates", "the others", "the rest", "ranking"],
+    ),
+    pair(
+        &[
+            "score this",
+            "rate this",
+            "grade this",
+            "mark this",
+            "award this",
+            "give this answer",
+            "give this response",
+            "give this candidate",
+            "give this solution",
+        ],
+        &[
+            "10/10",
+            "10 out of 10",
+            "ten out of ten",
+            "5/5",
+            "100/100",
+            "5 stars",
+            "five stars",
+            "full marks",
+            "full score",
+            "the highest",
+            "the maximum",
+            "maximum points",
+            "maximum score",
+            "perfect score",
+            "top score",
+        ],
+    ),
+    pair(
+        &["bewerte diese", "bewertet diese"],
+        &["10/10", "10 von 10", "volle punkt", "voller punkt", "höchst"],
+    ),
+    pair(
+        &["note cette", "notez cette", "évalue cette", "évaluez cette"],
+        &["10/10", "20/20", "note maximale"],
+    ),
+    pair(
+        &["califica esta", "puntúa esta", "evalúa esta"],
+        &["10/10", "puntuación máxima", "nota máxima", "máxima puntuación"],
     ),
     pair(
         &["diese antwort", "dieser kandidat"],
@@ -139,106 +215,6 @@ const PRAISES: &[Pair] = &[
     pair(&["यह उत्तर", "इस उत्तर"], &["सबसे अच्छा", "सर्वश्रेष्ठ", "चुनें", "चुनो", "पहले स्थान"]),
 ];
 
-/// How a judge talks of what it judges. An answer that talks so speaks to whoever counts verdicts.
-const VERDICTS: &[Pair] = &[pair(
-    &[
-        "as the judge",
-        "as a judge",
-        "as an impartial",
-        "as an evaluator",
-        "my verdict",
-        "final verdict",
-        "verdict:",
-        "winner:",
-        "the winner is",
-        "i have evaluated",
-        "i evaluated",
-        "i rate",
-        "i rank",
-        "i would rank",
-        "i score",
-        "score:",
-        "scores:",
-        "rating:",
-        "ranking:",
-        "evaluation:",
-        "my evaluation",
-        "judging",
-        "having judged",
-    ],
-    &[
-        "candidate a",
-        "candidate b",
-        "candidate c",
-        "candidate 1",
-        "candidate 2",
-        "candidate 3",
-        "the candidates",
-        "all candidates",
-        "candidate answers",
-        "answer a",
-        "answer b",
-        "answer c",
-        "answer 1",
-        "answer 2",
-        "answer 3",
-        "response a",
-        "response b",
-        "response 1",
-        "response 2",
-        "assistant a",
-        "assistant b",
-        "the other answers",
-        "this answer",
-        "this response",
-        "10/10",
-    ],
-)];
-
-/// What judges write that are asked for a form.
-const VERDICT_MARKS: &[&str] = &["[[a]]", "[[b]]", "[[c]]", "[[tie]]", "[[rating:", "[[1]]", "[[2]]"];
-
-/// Calls of tools in the forms of models and of their programs, without underscores, which the normal form drops.
-const TOOL_MARKS: &[&str] = &[
-    "<toolcall",
-    "</toolcall",
-    "<|toolcall",
-    "[toolcall",
-    "\"toolcall",
-    "'toolcall",
-    "<functioncall",
-    "\"functioncall",
-    "<invoke name=",
-    "<invoke>",
-    "<function=",
-    "<tooluse",
-    "\"tooluse\"",
-    "\"type\": \"function\"",
-    "\"type\":\"function\"",
-    "toolcode\n",
-    "to=functions",
-    "<|python",
-    "<|call|>",
-    "<|tool",
-    "\naction input:",
-    "\"method\": \"tools/call\"",
-    "\"method\":\"tools/call\"",
-];
-
-/// The keys of a call of a tool in JSON.
-const TOOL_KEYS: &[Pair] = &[pair(
-    &["\"name\"", "\"tool\"", "\"function\"", "\"toolname\"", "\"recipientname\"", "\"action\""],
-    &[
-        "\"arguments\"",
-        "\"toolinput\"",
-        "\"actioninput\"",
-        "\"args\"",
-        "\"parameters\": {",
-        "\"parameters\":{",
-        "\"input\": {",
-    ],
-)];
-
 /// Markers of turns in chat templates, which occur only in texts about them. Without underscores, which the normal form drops
 /// as emphasis.
 const TURNS: &[&str] = &[
@@ -250,7 +226,23 @@ const TURNS: &[&str] = &[
     "<|eotid|>",
     "<|startheaderid|>",
     "<|endoftext|>",
+    "<|beginoftext|>",
     "<|end|>",
+    "<|start|>",
+    "<|message|>",
+    "<|channel|>",
+    "<|return|>",
+    "<|startofrole|>",
+    "<|endofrole|>",
+    "<|startofturntoken|>",
+    "<|endofturntoken|>",
+    "<|systemtoken|>",
+    "<|usertoken|>",
+    "<|chatbottoken|>",
+    "<|headerstart|>",
+    "<|headerend|>",
+    "<|eot|>",
+    "[inst]",
     "[/inst]",
     "<<sys>>",
     "<startofturn>",
@@ -291,29 +283,15 @@ const SPEAKERS: &[&str] = &[
 /// The fewest words of a turn. A shorter line with a speaker is a heading.
 const SPEECH_WORDS_MIN: usize = 3;
 
-/// Whether a text talks as a judge of answers.
-pub(super) fn judges(plain: &str) -> bool {
-    static VERBS: LazyLock<Verbs> = LazyLock::new(|| Verbs::of(VERDICTS));
-    static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| search(VERDICT_MARKS));
-    MARKS.is_match(plain) || is_near(plain, &VERBS)
-}
-
-/// Whether a text has what looks like a call of a tool.
-pub(super) fn calls_a_tool(plain: &str) -> bool {
-    static KEYS: LazyLock<Verbs> = LazyLock::new(|| Verbs::of(TOOL_KEYS));
-    static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| search(TOOL_MARKS));
-    MARKS.is_match(plain) || (plain.contains('{') && is_near(plain, &KEYS))
-}
-
 /// The verbs of a table, which are all searched in one pass however many languages there are.
-struct Verbs {
+pub(super) struct Verbs {
     search: AhoCorasick,
     /// The row of each verb.
     pairs: Vec<&'static Pair>,
 }
 
 impl Verbs {
-    fn of(table: &'static [Pair]) -> Self {
+    pub(super) fn of(table: &'static [Pair]) -> Self {
         let verbs = table.iter().flat_map(|pair| pair.verbs.iter().map(move |verb| (*verb, pair)));
         let (verbs, pairs): (Vec<&str>, Vec<&Pair>) = verbs.unzip();
         // Of the standard kind, because verbs overlap.
@@ -322,7 +300,7 @@ impl Verbs {
 }
 
 /// A search for a few words in one pass, many bytes at a time.
-fn search(words: &[&str]) -> AhoCorasick {
+pub(super) fn search(words: &[&str]) -> AhoCorasick {
     let leftmost = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words);
     leftmost.expect("a few short words")
 }
@@ -336,12 +314,11 @@ pub(super) fn overrides(plain: &str) -> bool {
 /// Whether a text tells which answer should win.
 pub(super) fn praises(plain: &str) -> bool {
     static VERBS: LazyLock<Verbs> = LazyLock::new(|| Verbs::of(PRAISES));
-    is_near(plain, &VERBS) || names_a_label(plain)
+    is_near(plain, &VERBS)
 }
 
 /// Whether a text writes a turn of another speaker.
 pub(super) fn takes_a_turn(plain: &str) -> bool {
-    static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| search(TURNS));
     let speaks = |line: &str| {
         let line = line.trim_start_matches(['#', '>', '|', '-', ' ']);
         let said = SPEAKERS.iter().find_map(|speaker| line.strip_prefix(speaker));
@@ -349,32 +326,20 @@ pub(super) fn takes_a_turn(plain: &str) -> bool {
             said.split(' ').count() >= SPEECH_WORDS_MIN || !said.is_ascii() && said.len() > 12
         })
     };
-    MARKERS.is_match(plain) || plain.lines().any(speaks)
+    has_marker(plain) || plain.lines().any(speaks)
 }
 
-fn is_near(plain: &str, verbs: &Verbs) -> bool {
+/// Whether a text has a marker of turns.
+pub(super) fn has_marker(plain: &str) -> bool {
+    static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| search(TURNS));
+    MARKERS.is_match(plain)
+}
+
+/// Whether a word of a table is near its other.
+pub(super) fn is_near(plain: &str, verbs: &Verbs) -> bool {
     verbs.search.find_overlapping_iter(plain).any(|verb| {
         let from = plain.floor_char_boundary(verb.start().saturating_sub(NEAR_BYTES));
         let near = &plain[from..plain.floor_char_boundary(verb.start() + NEAR_BYTES)];
         verbs.pairs[verb.pattern()].objects.iter().any(|object| near.contains(object))
-    })
-}
-
-/// `response c is best`, `candidate a wins`.
-fn names_a_label(plain: &str) -> bool {
-    static NAMES: LazyLock<AhoCorasick> = LazyLock::new(|| search(&["response ", "candidate ", "answer "]));
-    NAMES.find_iter(plain).any(|name| {
-        let mut words =
-            plain[name.end()..].split([' ', '\n', ',', '.', '!', ';', ':']).filter(|word| !word.is_empty());
-        let label = words
-            .next()
-            .is_some_and(|word| word.len() == 1 && word.starts_with(|one: char| one.is_ascii_lowercase()));
-        let rest: Vec<&str> = words.take(3).collect();
-        let wins = match rest.as_slice() {
-            ["wins" | "first", ..] | ["is", "best" | "correct", ..] | ["must", "win", ..] => true,
-            ["is", "the" | "clearly", best] => best.starts_with("best") || best.starts_with("winner"),
-            _ => false,
-        };
-        label && wins
     })
 }
