@@ -287,13 +287,20 @@ fn addresses_a_judge(plain: &str) -> bool {
     judges.find_overlapping_iter(plain).any(|judge| {
         let row = rows[judge.pattern()];
         let near = around(plain, judge.start()..judge.end(), ADDRESS_BYTES);
-        let own =
-            row.itself.iter().flat_map(|own| near.match_indices(own)).map(|(at, own)| at..at + own.len());
-        own.chain(labels(near)).any(|own| {
-            let beside = around(near, own, WIN_BYTES);
-            row.wins.iter().any(|win| beside.contains(win))
-        })
+        // Most names of judges stand alone, so the costly part comes last.
+        let wins: Vec<Range<usize>> = places(near, row.wins).collect();
+        !wins.is_empty()
+            && places(near, row.itself).chain(labels(near)).any(|own| {
+                let is_beside =
+                    |win: &Range<usize>| win.start + WIN_BYTES >= own.start && win.end <= own.end + WIN_BYTES;
+                wins.iter().any(is_beside)
+            })
     })
+}
+
+/// Where these words are in a text.
+fn places(text: &str, words: &'static [&'static str]) -> impl Iterator<Item = Range<usize>> {
+    words.iter().flat_map(|word| text.match_indices(word)).map(|(at, word)| at..at + word.len())
 }
 
 /// The text of a range and so many bytes on both sides of it.
