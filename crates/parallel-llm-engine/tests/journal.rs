@@ -63,6 +63,25 @@ async fn no_request_is_sent_after_the_lease_is_over_and_everything_is_kept() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn no_request_is_sent_if_the_lease_ends_while_its_connection_is_made() {
+    let run = scenario([
+        ("ada", says(30, "The moon pulls.").connects_in(8_000)),
+        ("bob", says(10, "The sun pulls.")),
+        ("fuser", fuses(20, "The sun", "All pull.")),
+    ]);
+    let result = run.breaks_by(Breakage::LosesLease, 2).run().await;
+    let asked: Vec<&str> = result.asked.iter().map(|asked| asked.call.model.model.as_str()).collect();
+    assert_eq!(asked, ["bob"], "{}", result.ledger());
+    insta::assert_snapshot!(result.end(), @"
+    partial decided at 8000, closed at 8000
+      verbatim by bob from 2: `The sun pulls.`
+      because only one answer came, so there was nothing to fuse
+      1 ada failed, 1 request 8000 ms, $0.00: storage: the run database was out of reach for longer than the lease of this run, so nothing more is sent for it here (look at the run)
+      2 bob answered, 1 request 10 ms, $0.0010
+    ");
+}
+
 /// Asserts that every answer received is in the final state, and that there is a text if there was any answer.
 fn received_answers_are_reported(result: &RunResult) {
     let failing = |asked: &&SentCall| asked.call.model.model == "bob" && asked.call.attempt.number == 1;

@@ -5,7 +5,7 @@
 
 pub use futures_util::future::BoxFuture;
 pub use parallel_llm_engine::port::{
-    Call, Caller, Charge, Journal, Lease, Permit, ReplyEnd, ReplyPart, ReplyStream,
+    Call, Caller, Charge, Journal, Lease, Permit, ReplyEnd, ReplyPart, ReplyStream, SendGuard,
 };
 pub use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 pub use parallel_llm_engine::value::warning::Warning;

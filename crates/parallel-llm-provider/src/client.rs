@@ -164,7 +164,7 @@ impl Caller for Provider {
             let too_slow = admitted.too_slow();
             let stops_billing = endpoint.dialect().billing.stops(&call.model.model, endpoint.is_loopback());
             let exchange = Exchange::new(shared, endpoint, admitted, call, key);
-            Ok(Permit::new(move || exchange.stream().with_on_timeout(too_slow))
+            Ok(Permit::guarded(move |guard| exchange.stream(guard).with_on_timeout(too_slow))
                 .with_stops_billing(stops_billing))
         }
         .boxed()

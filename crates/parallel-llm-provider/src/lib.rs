@@ -36,6 +36,7 @@ mod endpoint;
 #[doc(hidden)]
 pub mod fuzz;
 mod gate;
+mod guarded;
 mod http;
 mod known;
 mod models;

@@ -7,12 +7,16 @@ mod limits;
 mod upstream;
 
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
-use parallel_llm_engine::port::{Call, Caller, ReplyEnd, ReplyPart};
+use parallel_llm_engine::port::{Call, Caller, ReplyEnd, ReplyPart, SendGuard};
 use parallel_llm_engine::{Code, Failure, Finish, Lineage, PicoUsd, Usage};
 use parallel_llm_provider::{Dialect, Endpoint, KeyFetch, Provider, ProviderConfig};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
 use upstream::{Act, EVENTS, KEY, Upstream, answer_of, ask, call, id, json, provider, send};
 
 const HELLO: &str = "data: {\"model\":\"a/b-1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\n";
@@ -78,6 +82,39 @@ async fn nothing_leaves_before_the_reply_is_polled() {
     drop(reply);
     drop(provider.admit(call()).await.unwrap());
     assert_eq!(upstream.connections(), 0);
+}
+
+#[tokio::test]
+async fn nothing_leaves_once_the_guard_refuses_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/api/v1", listener.local_addr().unwrap());
+    let hearing = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut heard = Vec::new();
+        let _ = stream.read_to_end(&mut heard).await;
+        heard
+    };
+    let over = || Failure::new(Code::Storage, "the lease is over").with_retryable(false).never_sent();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let guard = SendGuard::new(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Err(over())
+    });
+    let reply = provider(&url, Some(KEY)).admit(call()).await.unwrap().send_guarded(guard);
+    let (heard, parts) = tokio::join!(hearing, reply.collect::<Vec<_>>());
+    assert_eq!(parts, [Err(over())]);
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "it is asked once, when the connection stands");
+    assert_eq!(heard, b"", "not even a head has left");
+}
+
+#[tokio::test]
+async fn a_request_that_may_leave_tells_its_length() {
+    let upstream = Upstream::start(vec![send(EVENTS), send(END)]).await;
+    let reply = upstream.provider().admit(call()).await.unwrap().send_guarded(SendGuard::open());
+    assert!(reply.collect::<Vec<_>>().await.iter().all(Result::is_ok));
+    let request = upstream.requests().remove(0);
+    assert!(request.contains("content-length: ") && !request.contains("chunked"), "{request}");
 }
 
 #[tokio::test]

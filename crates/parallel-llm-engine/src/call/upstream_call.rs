@@ -20,7 +20,7 @@ use crate::call::stop::{CallStop, Cancellation, FirstOutputLatch, Revocation, Se
 use crate::plan::budget;
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::seed::SeededRandom;
-use crate::port::{Call, Permit, ReplyEnd, ReplyPart};
+use crate::port::{Call, Permit, ReplyEnd, ReplyPart, SendGuard};
 use crate::prompt::reply::Reveal;
 use crate::request::Message;
 use crate::request::catalogue::PriceSource;
@@ -310,7 +310,9 @@ impl UpstreamCall {
         let context = Arc::clone(&self.context);
         let stop = self.stop.clone();
         let mut closing = std::pin::pin!(stop.closing(permit.stops_billing()));
-        let mut parts = permit.send();
+        let log = Arc::clone(&self.context.log);
+        let mut parts =
+            permit.send_guarded(SendGuard::new(move || log.may_send().then_some(()).ok_or_else(lease_over)));
         let _reading = context.turn.reading();
         let mut clock = ReplyClock::starting_now(&context.plan.timers, self.deadline);
         let mut checkpoints = Checkpoints::new(clock.sent());
@@ -544,7 +546,7 @@ async fn admitted(context: &RunContext, call: Call) -> Result<Permit, Failure> {
 /// The failure of a call that is not sent, because another process may do the run by now.
 fn lease_over() -> Failure {
     let message = "the run database was out of reach for longer than the lease of this run, so nothing more is sent for it here";
-    Failure::new(Code::Storage, message).with_next(Operation::ShowRun).never_sent()
+    Failure::new(Code::Storage, message).with_next(Operation::ShowRun).with_retryable(false).never_sent()
 }
 
 /// The failure of a call that panicked, here or in the caller.

@@ -166,15 +166,48 @@ impl std::fmt::Debug for ReplyStream {
     }
 }
 
+/// Whether a request may still leave, asked at the last moment: making its connection takes seconds at times, in which the
+/// right to send may end.
+#[derive(Clone)]
+pub struct SendGuard(Arc<dyn Fn() -> Result<(), Failure> + Send + Sync>);
+
+impl SendGuard {
+    /// A guard that asks this function.
+    pub fn new(check: impl Fn() -> Result<(), Failure> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(check))
+    }
+
+    /// A guard that lets everything leave.
+    pub fn open() -> Self {
+        Self::new(|| Ok(()))
+    }
+
+    /// Fails if the request may not leave any more.
+    pub fn check(&self) -> Result<(), Failure> {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for SendGuard {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("SendGuard")
+    }
+}
+
 /// The permission to send one request now. It is returned when it is dropped, or when the reply of the sent request is.
 pub struct Permit {
-    send: Box<dyn FnOnce() -> ReplyStream + Send>,
+    send: Box<dyn FnOnce(SendGuard) -> ReplyStream + Send>,
     stops_billing: bool,
 }
 
 impl Permit {
-    /// A permit that sends by calling `send`. Closing its connection is taken to stop its cost.
+    /// A permit that sends by calling `send`, at once. Closing its connection is taken to stop its cost.
     pub fn new(send: impl FnOnce() -> ReplyStream + Send + 'static) -> Self {
+        Self::guarded(|_| send())
+    }
+
+    /// A permit whose `send` asks the guard right before the bytes of the request leave.
+    pub fn guarded(send: impl FnOnce(SendGuard) -> ReplyStream + Send + 'static) -> Self {
         Self { send: Box::new(send), stops_billing: true }
     }
 
@@ -193,7 +226,12 @@ impl Permit {
 
     /// Sends the request. Its bytes leave when the reply is first polled.
     pub fn send(self) -> ReplyStream {
-        (self.send)()
+        self.send_guarded(SendGuard::open())
+    }
+
+    /// Sends the request unless the guard refuses it in the end.
+    pub fn send_guarded(self, guard: SendGuard) -> ReplyStream {
+        (self.send)(guard)
     }
 }
 
@@ -286,7 +324,7 @@ pub trait Journal: Send + Sync + 'static {
         false
     }
 
-    /// Whether a request of this run may leave now. Asked when its `Sent` is durable, right before its bytes leave: where
+    /// Whether a request of this run may leave now. Asked when its `Sent` is durable, and again when its connection stands: where
     /// several processes share a journal, one whose lease is over sends nothing, since another may do the run.
     fn may_send(&self, _lease: Lease) -> bool {
         true

@@ -35,12 +35,15 @@ pub(crate) struct Reply {
     steps: VecDeque<Step>,
     admission: Option<Failure>,
     admitted_after_ms: u64,
+    /// How long its connection takes.
+    connects_in_ms: u64,
     stops_billing: bool,
 }
 
 /// A reply whose first step comes `ms` milliseconds after the request.
 pub(crate) fn after(ms: u64) -> Reply {
-    Reply { steps: VecDeque::new(), admission: None, admitted_after_ms: 0, stops_billing: true }.wait(ms)
+    let steps = VecDeque::new();
+    Reply { steps, admission: None, admitted_after_ms: 0, connects_in_ms: 0, stops_billing: true }.wait(ms)
 }
 
 /// A complete answer after `ms` milliseconds. The model gives the answer line if it is asked for one.
@@ -167,6 +170,11 @@ impl Reply {
     /// Delays admission by `ms` milliseconds.
     pub(crate) fn admitted_after(self, ms: u64) -> Self {
         Self { admitted_after_ms: ms, ..self }
+    }
+
+    /// Makes the connection of the request take `ms` milliseconds.
+    pub(crate) fn connects_in(self, ms: u64) -> Self {
+        Self { connects_in_ms: ms, ..self }
     }
 
     /// Makes the reply cost the same whether or not its connection is closed early.
@@ -314,10 +322,19 @@ impl Caller for ScriptedCaller {
             }
             let room = Arc::clone(&models.permits).acquire_owned().await.expect("the permits stay open");
             let stops_billing = reply.stops_billing;
-            let permit = Permit::new(move || {
+            let permit = Permit::guarded(move |guard| {
                 let (ledger, model) = (models.ledger.clone(), call.model.model.clone());
                 let in_flight = InFlight { models, model: model.clone(), begun: false, ended: false };
-                let playing = play(call, reply.steps, in_flight);
+                let connecting = async move {
+                    if reply.connects_in_ms > 0 {
+                        tokio::time::sleep(Duration::from_millis(reply.connects_in_ms)).await;
+                    }
+                    match guard.check() {
+                        Ok(()) => play(call, reply.steps, in_flight).boxed(),
+                        Err(failure) => stream::once(std::future::ready(Err(failure))).boxed(),
+                    }
+                };
+                let playing = connecting.flatten_stream();
                 // The permit is held until the reply is dropped.
                 ReplyStream::new(playing.inspect(move |_| _ = &room))
                     .with_on_timeout(move |failure| ledger.note(format_args!("{model} heard: {failure}")))

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use parallel_llm_engine::port::{Call, ReplyPart, ReplyStream};
+use parallel_llm_engine::port::{Call, ReplyPart, ReplyStream, SendGuard};
 use parallel_llm_engine::request::VIA_HEADER;
 use parallel_llm_engine::{Failure, Finish};
 use reqwest::Response;
@@ -18,6 +18,7 @@ use crate::admission::Admitted;
 use crate::api_key::ApiKey;
 use crate::classify::{self, Origin, Scope};
 use crate::endpoint::Endpoint;
+use crate::guarded::GuardedBody;
 use crate::http::PooledClient;
 use crate::reply::{Parts, Reply};
 use crate::{codec, http as pooled};
@@ -52,9 +53,16 @@ pub(super) struct Exchange {
 }
 
 enum ExchangeState {
-    Unsent(Call, Option<ApiKey>),
+    Unsent(Box<Unsent>),
     Reading(Box<Reading>),
     Over,
+}
+
+/// A request that has not been sent.
+struct Unsent {
+    call: Call,
+    key: Option<ApiKey>,
+    guard: SendGuard,
 }
 
 /// A reply that is being read.
@@ -73,11 +81,15 @@ impl Exchange {
         call: Call,
         key: Option<ApiKey>,
     ) -> Self {
-        let state = ExchangeState::Unsent(call, key);
+        let state = ExchangeState::Unsent(Box::new(Unsent { call, key, guard: SendGuard::open() }));
         Self { shared, endpoint, admitted: Some(admitted), state, parts: Parts::new() }
     }
 
-    pub(super) fn stream(self) -> ReplyStream {
+    /// Sends the request when the stream is first polled, unless the guard refuses it once its connection stands.
+    pub(super) fn stream(mut self, guard: SendGuard) -> ReplyStream {
+        if let ExchangeState::Unsent(unsent) = &mut self.state {
+            unsent.guard = guard;
+        }
         ReplyStream::new(stream::unfold(Box::new(self), Self::next))
     }
 
@@ -88,7 +100,7 @@ impl Exchange {
                 return Some((self.shared.cleaned(part), self));
             }
             match std::mem::replace(&mut self.state, ExchangeState::Over) {
-                ExchangeState::Unsent(call, key) => self.send(call, key).await,
+                ExchangeState::Unsent(unsent) => self.send(*unsent).await,
                 ExchangeState::Reading(reading) => self.read(reading).await,
                 ExchangeState::Over => return None,
             }
@@ -104,8 +116,8 @@ impl Exchange {
         }
     }
 
-    async fn send(&mut self, call: Call, key: Option<ApiKey>) {
-        match Box::pin(self.shared.send_request(&self.endpoint, &call, key)).await {
+    async fn send(&mut self, unsent: Unsent) {
+        match Box::pin(self.shared.send_request(&self.endpoint, unsent)).await {
             Ok((mut response, mut reply, pooled)) => {
                 // Headers point into the buffer they were read to, and would keep it while the reply is read.
                 let headers = std::mem::take(response.headers_mut());
@@ -180,8 +192,7 @@ impl Shared {
     async fn send_request(
         &self,
         endpoint: &Endpoint,
-        call: &Call,
-        key: Option<ApiKey>,
+        Unsent { call, key, guard }: Unsent,
     ) -> Result<(Response, Reply, PooledClient), Refusal> {
         let pooled = self.http.client(endpoint.base())?;
         let codec = codec::of(endpoint.dialect().protocol);
@@ -190,15 +201,18 @@ impl Shared {
         if let Some(via) = self.via(endpoint, &call.lineage) {
             headers.insert(VIA, via);
         }
-        self.traces.add(endpoint, call, &mut headers);
+        self.traces.add(endpoint, &call, &mut headers);
         // Shared with the request, so that a refusal can be compared to what was sent.
-        let body = Bytes::from(codec.body(call, endpoint.dialect()));
+        let body = Bytes::from(codec.body(&call, endpoint.dialect()));
+        let (guarded, refused) = GuardedBody::new(body.clone(), guard);
         let request = pooled
             .client
             .post(endpoint.url(&codec.address(&call.model.model)))
             .headers(headers)
-            .body(body.clone());
-        let response = request.send().await.map_err(|error| self.transport_failure(endpoint, &error))?;
+            .body(reqwest::Body::wrap(guarded));
+        let sent = request.send().await;
+        let response =
+            sent.map_err(|error| refused.take().unwrap_or_else(|| self.transport_failure(endpoint, &error)))?;
         if !response.status().is_success() {
             let optional_fields = codec::sent_fields(codec, &body);
             return Err(refusal(Origin { optional_fields, ..self.origin(endpoint) }, response).await);
