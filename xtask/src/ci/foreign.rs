@@ -2,7 +2,8 @@
 //! and PyPI.
 //!
 //! They are installed once below `target/tools`, in the versions of the lock files beside the scripts. If a package is not
-//! available, the stage that needs it is skipped with the reason, because this is no fault of the program.
+//! available, the stage that needs it is skipped with the reason, because this is no fault of the program; only `real model`
+//! fails, as it says.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -51,13 +52,23 @@ pub(super) fn packages(name: &str) -> Result<Packages, Failure> {
 
 /// Installs the packages of `xtask/clients/NAME.txt`, and returns the path of their Python.
 pub(super) fn python(name: &str) -> Result<PathBuf, Failure> {
+    python_with(name, &[])
+}
+
+/// As [`python`], with exactly the packages of the file, and nothing that must be compiled first.
+pub(super) fn python_alone(name: &str) -> Result<PathBuf, Failure> {
+    python_with(name, &["--no-deps", "--only-binary", ":all:"])
+}
+
+fn python_with(name: &str, options: &[&str]) -> Result<PathBuf, Failure> {
     let wanted = folder(CLIENTS)?.join(format!("{name}.txt"));
     let folder = built::target()?.join("tools").join(name);
     once(&folder, &read(&wanted)?, || {
         let make = Program::new("python3").arguments(["-m", "venv"]).arguments([&folder]);
         make.time_limit(INSTALL_TIME_MAX).run()?;
-        let install = ["install", "--quiet", "--disable-pip-version-check", "-r"];
-        let install = Program::new(folder.join("bin/pip")).arguments(install).arguments([&wanted]);
+        let install = ["install", "--quiet", "--disable-pip-version-check"];
+        let install = Program::new(folder.join("bin/pip")).arguments(install).arguments(options);
+        let install = install.arguments(["-r"]).arguments([&wanted]);
         install.time_limit(INSTALL_TIME_MAX).run()
     })?;
     Ok(folder.join("bin/python"))

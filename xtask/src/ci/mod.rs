@@ -4,6 +4,7 @@
 //! the later ones, so that one run reports every problem. A stage that cannot run is reported as skipped, never as passed.
 
 mod agents;
+mod babble;
 mod clients;
 mod conformance;
 mod coverage;
@@ -18,6 +19,7 @@ mod library;
 mod page;
 mod postgres;
 mod readme;
+mod real_model;
 mod release;
 mod report;
 mod setup;
@@ -105,6 +107,7 @@ const STAGES: &[Stage] = &[
     ("coverage", coverage::run),
     ("aimock", |_| upstreams::aimock()),
     ("litellm", |_| upstreams::litellm()),
+    ("real model", real_model::run),
     ("long tests", suite::long),
 ];
 
