@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The text before the code of a synthesis in its prompt.
-const MARKER: &str = "<<analysis ";
+const MARKER: &str = "<<answer ";
 /// The structured part of a synthesis.
-const ANALYSIS: &str = r#"{"claims":[{"text":"create it concurrently","supported_by":["A","B"],"contradicted_by":[],"verdict":"kept","reason":"it holds"}],"dissent":[],"discarded":[],"suspected_injection":[],"base":"A"}"#;
+const ANALYSIS: &str = r#"{"base":"A","changes":[],"claims":[{"text":"create it concurrently","for":["A","B"],"against":[]}],"dissent":"","suspected":[]}"#;
 /// Answers are made of these words, in an order that depends on the model.
 const WORDS: &str = "yes with two conditions create the index concurrently so that writers are not held up and set a lock \
     timeout otherwise a long transaction can queue everybody behind you afterwards check that it is valid because a build \
@@ -75,8 +75,9 @@ pub struct Replies {
 #[derive(Debug)]
 struct Events {
     answer: String,
-    /// The body of the response.
-    stream: Vec<u8>,
+    /// The part of the body with the text, and the part after it.
+    text: Vec<u8>,
+    end: Vec<u8>,
 }
 
 impl Replies {
@@ -89,10 +90,12 @@ impl Replies {
             return whole(&events.answer);
         }
         match nonce(request) {
-            None => [HEAD.as_bytes(), &events.stream].concat().into(),
+            None => [HEAD.as_bytes(), &events.text, &events.end].concat().into(),
             Some(nonce) => {
-                let form = format!("{MARKER}{nonce}>>\n{ANALYSIS}\n<<answer {nonce}>>\n");
-                [HEAD.as_bytes(), chunk(&text_event(&form)).as_bytes(), &events.stream].concat().into()
+                let begin = chunk(&text_event(&format!("{MARKER}{nonce}>>\n")));
+                let form = chunk(&text_event(&format!("\n<<end answer {nonce}>>\n{ANALYSIS}\n")));
+                let parts = [HEAD.as_bytes(), begin.as_bytes(), &events.text, form.as_bytes(), &events.end];
+                parts.concat().into()
             }
         }
     }
@@ -107,10 +110,8 @@ impl Events {
         let starts = (0..answer.len()).step_by(piece);
         events.extend(starts.map(|start| text_event(&answer[start..answer.len().min(start + piece)])));
         let end = json!([{"index": 0, "delta": {"content": ""}, "finish_reason": "stop"}]);
-        events.push(event(&end, None));
-        events.push(event(&json!([]), Some(&usage())));
-        events.push("data: [DONE]\n\n".to_owned());
-        let mut stream = match packing {
+        let last = [event(&end, None), event(&json!([]), Some(&usage())), "data: [DONE]\n\n".to_owned()];
+        let chunked = |events: &[String]| match packing {
             Packing::Single => events.iter().map(|event| chunk(event)).collect(),
             // A frame ends anywhere, also within an event.
             Packing::Coalesced => {
@@ -119,8 +120,8 @@ impl Events {
                 frames.map(|frame| chunk(std::str::from_utf8(frame).expect("the events are ASCII"))).collect()
             }
         };
-        stream += "0\r\n\r\n";
-        Self { answer, stream: String::into_bytes(stream) }
+        let (text, end): (String, String) = (chunked(&events), chunked(&last) + "0\r\n\r\n");
+        Self { answer, text: text.into_bytes(), end: end.into_bytes() }
     }
 }
 
@@ -240,10 +241,10 @@ mod tests {
 
     #[test]
     fn a_synthesis_repeats_its_code() {
-        let request = request("a/b", "First the line <<analysis 5eed>> and the");
+        let request = request("a/b", "Write <<answer 5eed>> and the");
         assert_eq!(nonce(&request), Some("5eed"));
         let body = body(&Replies::default().response(Size::USUAL, Packing::Single, &request));
-        assert!(body.contains("<<analysis 5eed>>") && body.contains("<<answer 5eed>>"), "{body}");
+        assert!(body.contains("<<answer 5eed>>") && body.contains("<<end answer 5eed>>"), "{body}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The synthesizer's analysis of the answers: read from its reply by seat, within limits, and only while the texts
 //! are stored.
 
-use parallel_llm_engine::prompt::reply::{Analysis, Remark};
-use parallel_llm_engine::run::analysis::{self, ClaimStatus};
+use parallel_llm_engine::prompt::reply::Analysis;
+use parallel_llm_engine::run::analysis;
 use parallel_llm_engine::{Answer, Outcome, Run, SeatNumber, run::novelty};
 
 use crate::scenario::scenario;
@@ -34,19 +34,15 @@ fn seats(seats: &[SeatNumber]) -> String {
 
 /// An analysis, one line for each entry.
 fn shown(analysis: &Analysis) -> String {
+    let changes = analysis
+        .changes
+        .iter()
+        .map(|one| format!("changed `{}` from {}: `{}`", one.what, seats(&one.from), one.why));
     let claims = analysis.claims.iter().map(|claim| {
-        let status = format!("{:?}", ClaimStatus::of(claim, PANEL.len())).to_lowercase();
-        let verdict = claim.verdict.map_or("-", |verdict| verdict.as_str());
-        let (by, against) = (seats(&claim.supported_by), seats(&claim.contradicted_by));
-        format!("{status} `{}` by {by} against {against}: {verdict} `{}`", claim.text, claim.reason)
+        format!("`{}` for {} against {}", claim.text, seats(&claim.r#for), seats(&claim.against))
     });
-    let remarks = |word: &'static str, remarks: &[Remark]| {
-        let result = |remark: &Remark| format!("{word} {}: `{}`", remark.seat, remark.text);
-        remarks.iter().map(result).collect::<Vec<_>>()
-    };
-    let blind = analysis.blind_spots.iter().map(|text| format!("blind spot `{text}`"));
-    let lines = claims.chain(remarks("dissent", &analysis.dissent));
-    lines.chain(remarks("discarded", &analysis.discarded)).chain(blind).collect::<Vec<_>>().join("\n")
+    let dissent = Some(format!("dissent `{}`", analysis.dissent)).filter(|_| !analysis.dissent.is_empty());
+    changes.chain(claims).chain(dissent).collect::<Vec<_>>().join("\n")
 }
 
 /// The analysis read from a run, rendered.
@@ -55,11 +51,17 @@ async fn result(analysis: &str) -> String {
     analysis::of(&run).map_or("none".to_owned(), |analysis| shown(&analysis))
 }
 
-const WHOLE: &str = r#"{"claims": [
-    {"text": "The moon pulls.", "supported_by": ["$cyd", "$ada", "$bob"], "contradicted_by": [], "verdict": "kept", "reason": "All say so."},
-    {"text": "Two tides a day.", "supported_by": ["$bob"], "contradicted_by": ["$cyd"], "verdict": "changed", "reason": "It depends."},
-    {"text": "Wind does little.", "supported_by": ["$ada"], "verdict": "dropped"},
-    {"text": "There are tides.", "supported_by": ["$bob", "$cyd"]}],
+const WHOLE: &str = r#"{"base": "$ada", "changes": [{"what": "Two tides", "why": "Most coasts have them.", "from": ["$bob"]}],
+  "claims": [
+    {"text": "The moon pulls.", "for": ["$ada", "$cyd", "$bob"], "against": []},
+    {"text": "Two tides a day.", "for": ["$bob", "$cyd"], "against": ["$cyd"]},
+    {"text": "Nobody says so.", "for": [], "against": ["Z"]}],
+  "dissent": "One tide a day; most coasts have two.", "suspected": ["$bob"]}"#;
+/// The same in the form that stored runs have.
+const STORED: &str = r#"{"claims": [
+    {"text": "The moon pulls.", "supported_by": ["$ada", "$cyd", "$bob"], "verdict": "kept", "reason": "All say so."},
+    {"text": "Two tides a day.", "supported_by": ["$bob"], "contradicted_by": ["$cyd"], "verdict": "changed"},
+    {"text": "Wind does little.", "supported_by": ["$ada"], "verdict": "dropped"}],
   "dissent": [{"label": "$cyd", "text": "One tide a day; most coasts have two."}],
   "discarded": [{"label": "$ada", "reason": "Beside the point."}],
   "blind_spots": ["Why the far side rises too."],
@@ -70,17 +72,35 @@ async fn an_analysis_names_seats_instead_of_labels() {
     let run = run(WHOLE, "The moon pulls the sea.").await;
     let analysis = analysis::of(&run).expect("it wrote one");
     insta::assert_snapshot!(shown(&analysis), @"
-    consensus `The moon pulls.` by 1 2 3 against : kept `All say so.`
-    contradiction `Two tides a day.` by 2 against 3: changed `It depends.`
-    unique `Wind does little.` by 1 against : dropped ``
-    shared `There are tides.` by 2 3 against : - ``
-    dissent 3: `One tide a day; most coasts have two.`
-    discarded 1: `Beside the point.`
-    blind spot `Why the far side rises too.`
+    changed `Two tides` from 2: `Most coasts have them.`
+    `The moon pulls.` for 1 2 3 against 
+    `Two tides a day.` for 2 against 3
+    dissent `One tide a day; most coasts have two.`
     ");
     let outcome = run.outcome.as_ref().expect("it is decided");
     let suspected: Vec<SeatNumber> = outcome.suspected.iter().map(|one| one.seat).collect();
     assert_eq!((&*suspected, outcome.base_seat), (&[SeatNumber(2)][..], Some(SeatNumber(1))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stored_reply_with_the_analysis_first_is_read() {
+    let mut run = run(WHOLE, "The moon pulls the sea.").await;
+    let reply = run.synthesizers[0].answer.as_ref().expect("it wrote").text.to_string();
+    let code = reply.trim_start_matches("<<answer ").split(">>").next().unwrap();
+    let shown_seats = &run.outcome.as_ref().unwrap().reading.as_ref().unwrap().shown;
+    let form = PANEL.iter().zip(1..).fold(STORED.to_owned(), |form, ((name, _), seat)| {
+        let at = shown_seats.iter().position(|one| *one == SeatNumber(seat)).unwrap();
+        form.replace(&format!("${name}"), &parallel_llm_engine::prompt::label(at))
+    });
+    let stored =
+        Answer::new(format!("<<analysis {code}>>\n{form}\n<<answer {code}>>\nThe moon pulls.\n").as_str());
+    run.outcome.as_mut().unwrap().reading.as_mut().unwrap().reply_hash = stored.text_hash.clone();
+    run.synthesizers[0].answer = Some(stored);
+    insta::assert_snapshot!(shown(&analysis::of(&run).expect("it wrote one")), @"
+    `The moon pulls.` for 1 2 3 against 
+    `Two tides a day.` for 2 against 3
+    dissent `One tide a day; most coasts have two.`
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -93,41 +113,41 @@ async fn malformed_parts_of_an_analysis_are_ignored() {
         "{}",
         "not json",
         "[1, 2]",
-        r#"{"claims": "all of them", "dissent": 7, "discarded": {"label": "$ada"}, "blind_spots": null}"#,
-        r#"{"claims": [1, null, "text", [], {}, {"text": 7}, {"text": "  "}], "blind_spots": [" ", 3, {}]}"#,
-        r#"{"dissent": [{"label": "Z", "text": "x"}, {"label": "$ada"}, {"label": 1, "text": "x"}, {"text": "x"}]}"#,
-        r#"{"claims": [{"text": "It never ends"#,
+        r#"{"base": "$ada", "claims": "all of them", "dissent": 7, "changes": {"what": "x"}}"#,
+        r#"{"base": "$ada", "claims": [1, null, "text", [], {}, {"text": 7}, {"text": "  "}, {"text": "x"}]}"#,
+        r#"{"base": "$ada", "dissent": [{"label": "$ada"}, 7], "changes": [{"why": "x"}, 7, {"what": " "}]}"#,
+        r#"{"base": "$ada", "claims": [{"text": "It never ends"#,
     ] {
         check(nothing, "none").await;
     }
-    // Unknown labels, seats by number or name, a duplicate, an invalid verdict, and a seat on both sides.
+    // Unknown labels, seats by number or name, a duplicate, and a seat on both sides.
     check(
-        r#"{"claims": [{"text": " x ", "supported_by": ["Z", "$bob", " $bob ", 1, "1", "ada", null, "$ada"],
-            "contradicted_by": ["$bob", "$cyd"], "verdict": "obeyed", "reason": {}}]}"#,
-        "contradiction `x` by 1 2 against 3: - ``",
+        r#"{"base": "$ada", "claims": [{"text": " x ", "for": ["Z", "$bob", " $bob ", 1, "1", "ada", null, "$ada"],
+            "against": ["$bob", "$cyd", "Q"], "verdict": "obeyed"}]}"#,
+        "`x` for 1 against 2 3",
     )
     .await;
-    check(r#"{"claims": [{"text": "x", "supported_by": "$cyd"}]}"#, "unique `x` by 3 against : - ``").await;
-    check(r#"{"claims": [{"text": "x"}]}"#, "shared `x` by  against : - ``").await;
-    check(r#"{"dissent": [{"label": ["$cyd"], "text": "x"}, 5]}"#, "dissent 3: `x`").await;
+    check(r#"{"base": "$ada", "claims": [{"text": "x", "for": "$cyd"}]}"#, "`x` for 3 against ").await;
+    check(r#"{"base": "$ada", "dissent": ["x", 5, {"text": "y"}]}"#, "dissent `x; y`").await;
+    check(r#"{"base": "$ada", "dissent": "", "changes": ["x"]}"#, "changed `x` from : ``").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_oversized_analysis_is_read_up_to_its_limits() {
     let long = "ä".repeat(9_000);
-    let claim = format!(r#"{{"text": "{long}", "supported_by": ["$ada"], "reason": "{long}"}}"#);
-    let remark = format!(r#"{{"label": "$bob", "text": "{long}"}}"#);
+    let claim = format!(r#"{{"text": "{long}", "for": ["$ada"]}}"#);
+    let change = format!(r#"{{"what": "{long}", "why": "{long}", "from": ["$bob"]}}"#);
     let analysis = format!(
-        r#"{{"claims": [{}], "dissent": [{}], "blind_spots": [{}]}}"#,
+        r#"{{"claims": [{}], "changes": [{}], "dissent": "{long}"}}"#,
         vec![claim; 100].join(","),
-        vec![remark; 100].join(","),
-        vec![format!("{long:?}"); 100].join(",")
+        vec![change; 100].join(","),
     );
     let run = run(&analysis, "The moon pulls the sea.").await;
     let read = analysis::of(&run).expect("it wrote one");
-    assert_eq!((read.claims.len(), read.dissent.len(), read.blind_spots.len()), (40, 16, 16));
-    let longest = read.claims.iter().flat_map(|claim| [&claim.text, &claim.reason]);
-    assert_eq!(longest.chain(&read.blind_spots).map(|text| text.chars().count()).max(), Some(500));
+    assert_eq!((read.claims.len(), read.changes.len()), (16, 16));
+    let texts = read.claims.iter().map(|claim| &claim.text);
+    let texts = texts.chain(read.changes.iter().flat_map(|one| [&one.what, &one.why])).chain([&read.dissent]);
+    assert_eq!(texts.map(|text| text.chars().count()).max(), Some(500));
     // Nested too deeply to be read.
     assert_eq!(result(&format!(r#"{{"claims": {}"#, "[".repeat(100_000))).await, "none");
 }

@@ -1,11 +1,11 @@
-//! Best of N: a judge reads the answers in two orders, or says which one the others support most; what happens if one, both
-//! or all of its calls fail.
+//! Best of N: a judge reads the answers in two orders, or groups those that say the same; what happens if one, both or all of
+//! its calls fail.
 
 use parallel_llm_engine::{Code, Recorded, SeatNumber};
 use proptest::prelude::*;
 
 use crate::scenario::{Scenario, ScriptedAnswer, in_paused_time, scenario, shuffled_answers};
-use crate::script::{Reply, after, fails, failure, judges, label_of, prompt, says};
+use crate::script::{Reply, after, fails, failure, groups, judges, label_of, prompt, says};
 use crate::{invariants, transcript};
 
 const WHY: &str = "Why is the sky blue?";
@@ -216,26 +216,95 @@ async fn judging_in_one_order_costs_one_call() {
 /// Distinctive words of the answers, the most supported first.
 const MERIT: &[&str] = &["short waves", "blue light", "sea"];
 
+/// The end and the judgement of a run whose judge replies so in each order.
+async fn grouped(strategy: &'static str, replies: impl IntoIterator<Item = Reply>) -> (String, String) {
+    let chain = replies.into_iter().map(|reply| ("fuser", reply));
+    let result = panel_with_judges(chain).asks(WHY, strategy).run().await;
+    let reason = &result.run.outcome.as_ref().expect("it was decided").reason;
+    (format!("{}: {reason}", result.text()), transcript::judging(&result.run))
+}
+
 #[tokio::test(start_paused = true)]
-async fn the_answer_the_others_support_most_wins() {
-    let result =
-        panel_with_judges([("fuser", judges(10, MERIT))]).asks(WHY, "best-of-n@by=consistency").run().await;
+async fn an_answer_of_the_largest_group_wins() {
+    let result = panel_with_judges([("fuser", groups(10, &[&["sea"], &["short waves", "blue light"]]))]);
+    let result = result.asks(WHY, "best-of-n@by=consistency").run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 40, closed at 40
-      selected by cyd from 3: `Because the air scatters short waves.`
-      because the judge `fuser` put it first
+      selected by ada from 1: `Because the air scatters blue light.`
+      because the judge `fuser` put 2 of 3 answers into the largest group; of these, this one is closest to all the others
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
     insta::assert_snapshot!(transcript::judging(&result.run), @"
-    step 1 fuser: 3 1 2
+    step 1 fuser: 3 1 2, first together 3 1
     flips 0
     ");
     let asked = prompt(&result.asked[3].call);
-    assert!(asked.contains("You say which answer the others support most, in substance."), "{asked}");
+    assert!(asked.contains("The largest group decides which answer is returned."), "{asked}");
     assert!(["ada", "bob", "cyd"].iter().all(|name| !asked.contains(name)), "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_largest_group_the_answer_closest_to_the_others_wins() {
+    let apart = groups(10, &[&["sea"], &["short waves"], &["blue light"]]);
+    let (end, judging) = grouped("best-of-n@by=consistency", [apart]).await;
+    insta::assert_snapshot!(format!("{end}\n{judging}"), @"
+    Because the air scatters blue light.: the judge `fuser` found no group of answers larger than all others; this one is closest to all the others
+    step 1 fuser: tie, first together 2 3 1
+    flips 0
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_may_find_answers_equally_good() {
+    let says_of = |form: &'static str| {
+        let compose = move |call: &_| {
+            let labels =
+                ["sea", "short waves", "blue light"].map(|words| format!("{:?}", label_of(call, words)));
+            let [sea, short, blue] = labels;
+            form.replace("SEA", &sea).replace("SHORT", &short).replace("BLUE", &blue)
+        };
+        after(10).compose(compose).end()
+    };
+    let mut all = Vec::new();
+    for replies in [
+        [r#"{"ranking": [SEA, BLUE, SHORT], "tie": true}"#, r#"{"ranking": "tie"}"#],
+        [r#"{"ranking": [[SEA, BLUE], SHORT], "tie": false}"#, r#"{"ranking": [[BLUE, SEA], SHORT]}"#],
+        [r#"{"ranking": [[SEA, BLUE], SHORT], "tie": false}"#, r#"{"ranking": [SEA, BLUE, SHORT]}"#],
+        [r#"{"ranking": [[SEA, BLUE], SHORT], "tie": false}"#, r#"{"ranking": [SHORT, BLUE]}"#],
+        [r#"{"ranking": "tie"}"#, r#"{"ranking": [SEA, SHORT, BLUE]}"#],
+    ] {
+        let (end, judging) = grouped("best-of-n", replies.map(says_of)).await;
+        all.push(format!("{end}\n{judging}"));
+    }
+    insta::assert_snapshot!(all.join("\n\n"), @"
+    Because the air scatters blue light.: the judge `fuser` found 3 answers equally good in both orders; this one is closest to all the others
+    step 1 fuser: tie
+    step 2 fuser: tie
+    flips 0
+
+    Because the air scatters blue light.: the judge `fuser` found 2 answers equally good in both orders; this one is closest to all the others
+    step 1 fuser: 2 1 3, first together 2 1
+    step 2 fuser: 1 2 3, first together 1 2
+    flips 0
+
+    Because of the sea.: the judge `fuser` put it first in both orders
+    step 1 fuser: 2 1 3, first together 2 1
+    step 2 fuser: 2 1 3
+    flips 0
+
+    Because the air scatters blue light.: the judge `fuser` put other answers first in the other order, which is a tie; this one is closest to all the others
+    step 1 fuser: 2 1 3, first together 2 1
+    step 2 fuser: 3 1
+    flips 1
+
+    Because of the sea.: the judge `fuser` put it first in both orders
+    step 1 fuser: tie
+    step 2 fuser: 2 3 1
+    flips 0
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -293,7 +362,9 @@ proptest! {
     ) {
         let strategy = if is_of_support { "best-of-n@by=consistency" } else { "best-of-n" };
         let panel = answers.iter().map(ScriptedAnswer::script);
-        let result = scenario(panel.chain([("fuser", judges(10, MERIT))])).asks(WHY, strategy);
-        prop_assert_eq!(in_paused_time(result.run()).text(), "Because air scatters short waves.");
+        let judge = if is_of_support { groups(10, &[&["ozone", "blue light"], &["short waves"]]) } else { judges(10, MERIT) };
+        let result = scenario(panel.chain([("fuser", judge)])).asks(WHY, strategy);
+        let right = if is_of_support { "Because air scatters blue light." } else { "Because air scatters short waves." };
+        prop_assert_eq!(in_paused_time(result.run()).text(), right);
     }
 }

@@ -28,7 +28,7 @@ async fn a_panicking_seat_fails_alone() {
     40 answered 5 `The sun pulls.`
     643 sent 4#2
     648 failed 4#2 internal, never again | 648 sent s1
-    658 answered s1 `<<analysis f…` (61) | 658 decided fused
+    658 answered s1 `<<answer fe7…` (63) | 658 decided fused
     658 closed $0.0030
     partial decided at 658, closed at 658
       fused by fuser from 5: `Both.`

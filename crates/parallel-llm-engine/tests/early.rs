@@ -12,7 +12,7 @@ use parallel_llm_engine::{CallerSlot, Code, PicoUsd, Reopening, Run, SeatNumber,
 
 use crate::invariants;
 use crate::scenario::{QUESTION, Scenario, scenario};
-use crate::script::{Reply, after, fails, failure, fuses, hangs, says, synthesis_reply};
+use crate::script::{Reply, after, fails, failure, fuses, hangs, says, synthesis_begins, synthesis_reply};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
@@ -28,7 +28,7 @@ fn panel_with_synthesizers(last_ms: u64, chain: impl IntoIterator<Item = (&'stat
 
 /// A synthesis whose first word arrives after `ms` milliseconds and whose end arrives `ms` later.
 fn writes(ms: u64, text: &'static str) -> Reply {
-    after(ms).compose(move |call| synthesis_reply(call, "{}", text)).wait(ms).text(" Done.").end()
+    after(ms).compose(move |call| synthesis_begins(call, text)).wait(ms).text(" Done.").end()
 }
 
 #[tokio::test(start_paused = true)]
@@ -39,7 +39,8 @@ async fn a_draft_is_kept_once_its_first_word_was_shown() {
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
     150 answered 3 `Gravity.`
-    220 answered step 1 `<<analysis b…` (56)
+    220 answered step 1 `<<answer b46e054a>>
+    Both. Done.`
     220 decided fused
     220 closed $0.0040
     complete decided at 220, closed at 220
@@ -62,7 +63,8 @@ async fn a_differing_answer_before_the_first_word_discards_the_draft() {
     20 answered 2 `Moon, sun.` | 20 sent step 1
     110 answered 3 `Gravity.` | 110 sent s1
     110 cancelled step 1
-    210 answered s1 `<<analysis f…` (57) | 210 decided fused
+    210 answered s1 `<<answer fe737d71>>
+    Three. Done.` | 210 decided fused
     210 closed $0.0040
     complete decided at 210, closed at 210
       fused by fuser: `Three. Done.`
@@ -107,8 +109,9 @@ async fn an_answer_that_agrees_with_the_majority_keeps_the_draft() {
     };
     insta::assert_snapshot!(panel("The answer is 8.").run().await.end(), @"
     complete decided at 120, closed at 120
-      fused by fuser: `Eight.`
-      because the synthesizer wrote it from the answers without naming the one it started from, and began when 3 of 4 had answered
+      fused by fuser from 2: `Eight.`
+      because the synthesizer started from one answer and patched it from the others, and began when 3 of 4 had answered
+      edited 1 for $0.0010 in 70 ms
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 20 ms, $0.0010
@@ -154,7 +157,7 @@ async fn no_draft_begins_while_all_answers_agree() {
     10 answered 1 `8`
     20 answered 2 `8 legs`
     50 answered 3 `6` | 50 sent s1
-    150 answered s1 `<<analysis f…` (62) | 150 decided fused
+    150 answered s1 `<<answer fe7…` (64) | 150 decided fused
     150 closed $0.0040
     complete decided at 150, closed at 150
       fused by fuser from 2: `Eight.`
@@ -190,8 +193,10 @@ async fn a_discarded_draft_billed_anyway_is_stored_but_not_shown() {
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
     110 answered 3 `Gravity.` | 110 sent s1
-    210 answered s1 `<<analysis f…` (57) | 210 decided fused
-    220 cancelled step 1 `<<analysis b…` (55)
+    210 answered s1 `<<answer fe737d71>>
+    Three. Done.` | 210 decided fused
+    220 cancelled step 1 `<<answer b46e054a>>
+    Two. Done.`
     220 closed $0.0050
     complete decided at 210, closed at 220
       fused by fuser: `Three. Done.`
@@ -214,7 +219,7 @@ async fn a_failed_draft_is_reported_and_the_panel_awaited() {
     20 answered 2 `Moon, sun.` | 20 sent step 1
     50 failed step 1 auth, never again
     110 answered 3 `Gravity.` | 110 sent s1
-    160 answered s1 `<<analysis f…` (60) | 160 decided fused
+    160 answered s1 `<<answer fe7…` (62) | 160 decided fused
     160 closed $0.0040
     complete decided at 160, closed at 160
       fused by fuser from 3: `All.`
@@ -227,7 +232,7 @@ async fn a_failed_draft_is_reported_and_the_panel_awaited() {
       s1 fuser answered, 1 request 50 ms, $0.0010
       step 1 fuser failed, 1 request 30 ms, ~?: auth: scripted auth drafting
     ");
-    let cut = after(30).compose(|call| synthesis_reply(call, "{}", "Half")).fail(failure(Code::Connection));
+    let cut = after(30).compose(|call| synthesis_begins(call, "Half")).fail(failure(Code::Connection));
     let chain = [("fuser", cut), ("fuser", fuses(50, "Gravity", "All."))];
     insta::assert_snapshot!(panel_with_synthesizers(110, chain).run().await.end(), @"
     complete decided at 160, closed at 160
@@ -329,7 +334,8 @@ async fn drafts_work_with_escalation() {
     20 answered 2 `6` | 20 sent 3 | 20 sent 4 | 20 sent step 1
     50 answered 3 `8 legs` | 50 sent step 2
     50 cancelled step 1
-    250 answered step 2 `<<analysis 7…` (57)
+    250 answered step 2 `<<answer 71595c08>>
+    Three. Done.`
     250 decided fused
     520 answered 4 `8`
     520 closed $0.0050

@@ -18,7 +18,7 @@ use crate::invariants;
 use crate::scenario::{
     self, Scenario, ScriptedAnswer, in_paused_time, planned_with, scenario, shuffled_answers,
 };
-use crate::script::{Reply, after, fails, failure, fuses, grouped, groups, hangs, prompt};
+use crate::script::{Reply, after, compares, fails, failure, fuses, grouped, hangs, prompt};
 
 const WHERE: &str = "What is the capital of France?";
 
@@ -62,7 +62,7 @@ fn agreement(outcome: &Outcome) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_vote_counts_together_what_means_the_same() {
-    let vote = || asked("vote", &["Rome", "Paris", "the city of Paris"], groups(5, SAME));
+    let vote = || asked("vote", &["Rome", "Paris", "the city of Paris"], compares(5, SAME));
     insta::assert_snapshot!(vote().run().await.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `Surely Rome, as I see it.`
@@ -87,7 +87,7 @@ async fn a_vote_counts_together_what_means_the_same() {
 
 #[tokio::test(start_paused = true)]
 async fn only_the_short_answers_are_shown_and_the_prompt_is_kept() {
-    let result = asked("vote", &["Rome", "Paris", "the city of Paris"], groups(5, SAME)).run().await;
+    let result = asked("vote", &["Rome", "Paris", "the city of Paris"], compares(5, SAME)).run().await;
     let call = result.asked.iter().find(|asked| asked.call.model.model == "grouper").expect("it is asked");
     let sent = prompt(&call.call);
     assert!(
@@ -172,7 +172,7 @@ async fn two_numbers_or_yes_and_no_are_never_the_same() {
 async fn a_cascade_asks_the_model_before_it_asks_the_seats_held_back() {
     let cascade =
         |grouper| asked("cascade@first=2", &["Paris", "the city of Paris", "Rome", "Rome"], grouper).run();
-    insta::assert_snapshot!(cascade(groups(5, SAME)).await.transcript(), @r#"
+    insta::assert_snapshot!(cascade(compares(5, SAME)).await.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `Surely Paris, as I see it.`
     20 answered 2 `Surely the city of Paris, as I see it.` | 20 sent step 1
@@ -187,14 +187,14 @@ async fn a_cascade_asks_the_model_before_it_asks_the_seats_held_back() {
       4 dan skipped, 0 requests, ?: unneeded: those asked before it were enough
       step 1 grouper answered, 1 request 5 ms, $0.0010 grouping
     "#);
-    insta::assert_snapshot!(cascade(groups(5, &[&["Paris"], &["the city of Paris"]])).await.transcript(), @r#"
+    insta::assert_snapshot!(cascade(compares(5, &[&["Paris"], &["the city of Paris"]])).await.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `Surely Paris, as I see it.`
     20 answered 2 `Surely the city of Paris, as I see it.` | 20 sent step 1
     25 answered step 1 `{"groups":[["A"],["B"]]}` | 25 sent 3 | 25 sent 4
     55 answered 3 `Surely Rome, as I see it.`
     65 answered 4 `Surely Rome, as I see it.` | 65 sent s1
-    75 answered s1 `<<analysis f…` (74) | 75 decided fused
+    75 answered s1 `<<answer fe7…` (76) | 75 decided fused
     75 closed $0.0060
     complete decided at 75, closed at 75
       fused by fuser: `Paris, all in all.`
@@ -228,7 +228,7 @@ async fn a_late_answer_is_recorded_while_the_model_is_asked() {
         ("cyd", answers(30, "Rome")),
         ("dan", answers(10, "Rome")),
         ("fuser", fuses(10, "?", "Paris, all in all.")),
-        ("grouper", groups(50, SAME)),
+        ("grouper", compares(50, SAME)),
     ];
     let cascade = scenario(seats).asks(WHERE, "cascade@first=3").plan(|plan| {
         plan.wait = Wait::Seats { count: 2 };
@@ -239,7 +239,7 @@ async fn a_late_answer_is_recorded_while_the_model_is_asked() {
     20 answered 2 `Surely the city of Paris, as I see it.` | 20 sent step 1
     30 answered 3 `Surely Rome, as I see it.`
     70 answered step 1 `{"groups":[["A","B"],["?"]]}` | 70 sent 4 | 70 sent s1
-    80 answered s1 `<<analysis f…` (74) | 80 decided fused
+    80 answered s1 `<<answer fe7…` (76) | 80 decided fused
     80 answered 4 `Surely Rome, as I see it.`
     80 closed $0.0060
     complete decided at 80, closed at 80
@@ -257,7 +257,7 @@ async fn a_late_answer_is_recorded_while_the_model_is_asked() {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_run_asks_nobody_after_the_model() {
     let cascade =
-        asked("cascade@first=2", &["Paris", "the city of Paris", "Rome"], groups(500, SAME)).cancel_at(100);
+        asked("cascade@first=2", &["Paris", "the city of Paris", "Rome"], compares(500, SAME)).cancel_at(100);
     insta::assert_snapshot!(cascade.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `Surely Paris, as I see it.`
@@ -278,18 +278,18 @@ async fn a_cancelled_run_asks_nobody_after_the_model() {
 #[tokio::test(start_paused = true)]
 async fn a_gate_closes_only_if_all_mean_the_same() {
     let gate = |short: &[&str], grouper| result(asked("synthesize@gate=on", short, grouper));
-    insta::assert_snapshot!(gate(&["Paris", "the city of Paris"], groups(5, &[&["Paris", "the city of Paris"]])).await, @"
+    insta::assert_snapshot!(gate(&["Paris", "the city of Paris"], compares(5, &[&["Paris", "the city of Paris"]])).await, @"
     all 2 answers say `Paris`, which `grouper` takes for the same as `the city of Paris`, so nothing was fused
     Paris or the city of Paris: 1 2
     asked 1 times
     ");
-    insta::assert_snapshot!(gate(&["Paris", "the city of Paris", "Rome"], groups(5, SAME)).await, @"
+    insta::assert_snapshot!(gate(&["Paris", "the city of Paris", "Rome"], compares(5, SAME)).await, @"
     the synthesizer wrote it from the answers without naming the one it started from
     Paris or the city of Paris: 1 2; Rome: 3
     asked 1 times
     ");
     // It cannot close, so nobody is asked.
-    insta::assert_snapshot!(gate(&["Paris", "the city of Paris", "none"], groups(5, SAME)).await, @"
+    insta::assert_snapshot!(gate(&["Paris", "the city of Paris", "none"], compares(5, SAME)).await, @"
     the synthesizer wrote it from the answers without naming the one it started from
     Paris: 1; the city of Paris: 2
     asked 0 times
@@ -298,15 +298,15 @@ async fn a_gate_closes_only_if_all_mean_the_same() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_is_asked_where_nothing_is_counted_or_all_are_equal() {
-    let synthesize = asked("synthesize", &["Paris", "the city of Paris"], groups(5, SAME)).planned();
+    let synthesize = asked("synthesize", &["Paris", "the city of Paris"], compares(5, SAME)).planned();
     assert_eq!((synthesize.equivalence, synthesize.steps.len()), (None, 0));
-    insta::assert_snapshot!(result(asked("vote", &["Paris", "Paris"], groups(5, SAME))).await, @"
+    insta::assert_snapshot!(result(asked("vote", &["Paris", "Paris"], compares(5, SAME))).await, @"
     2 of 2 answers say `Paris`
     Paris: 1 2
     asked 0 times
     ");
     let long = "Paris ".repeat(60);
-    insta::assert_snapshot!(result(asked("vote", &["Paris", &long], groups(5, SAME))).await, @"
+    insta::assert_snapshot!(result(asked("vote", &["Paris", &long], compares(5, SAME))).await, @"
     no two answers agree; this is the answer closest to the others, word for word
     Paris: 1
     asked 0 times
@@ -347,8 +347,8 @@ async fn what_the_model_said_before_a_crash_is_not_paid_again() {
         ("cascade@first=2", differ, "Paris: 1; the city of Paris: 2; Rome: 3"),
     ] {
         let run = || {
-            let run = asked(strategy, &["Paris", "the city of Paris", "Rome"], groups(5, said));
-            run.with_models([("grouper", groups(5, said))])
+            let run = asked(strategy, &["Paris", "the city of Paris", "Rome"], compares(5, said));
+            run.with_models([("grouper", compares(5, said))])
         };
         for result in invariants::never_pays_twice(run).await {
             let outcome = result.run.outcome.as_ref().expect("it is decided");
@@ -361,7 +361,7 @@ async fn what_the_model_said_before_a_crash_is_not_paid_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_metadata_only_run_reports_no_short_answers() {
-    let vote = asked("vote", &["Rome", "Paris", "the city of Paris"], groups(5, SAME));
+    let vote = asked("vote", &["Rome", "Paris", "the city of Paris"], compares(5, SAME));
     let vote = vote.plan(|plan| plan.store = StoreMode::Metadata);
     insta::assert_snapshot!(result(vote).await, @"
     2 of 3 answers say the same
@@ -459,8 +459,8 @@ async fn a_stage_of_a_flow_groups_its_own_short_answers() {
     };
     let planned = planned_with(RunRequest::prompt(WHERE), &defaults).expect("the flow is valid");
     let short = ["Rome", "Paris", "the city of Paris", "Paris", "the city of Paris"];
-    let run = || asked("vote", &short, groups(5, SAME)).plan(|plan| *plan = planned.clone());
-    let run = || run().with_models([("grouper", groups(5, &[&["Paris", "the city of Paris"]]))]);
+    let run = || asked("vote", &short, compares(5, SAME)).plan(|plan| *plan = planned.clone());
+    let run = || run().with_models([("grouper", compares(5, &[&["Paris", "the city of Paris"]]))]);
     insta::assert_snapshot!(run().run().await.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     10 answered 1 `Surely Rome, as I see it.`
@@ -489,7 +489,7 @@ const PLACES: &[&str] = &["Paris", "the city of Paris", "Rome", "PARIS, France",
 fn chosen(said: &[ScriptedAnswer], seed: u64) -> Outcome {
     let same: &[&[&str]] = &[&["Paris", "the city of Paris", "PARIS, France"], &["Rome", "Roma"]];
     let panel = said.iter().map(|one| (one.model, answers(one.after_ms, one.text)));
-    let scenario = scenario(panel.chain([("grouper", groups(5, same))])).asks(WHERE, "vote");
+    let scenario = scenario(panel.chain([("grouper", compares(5, same))])).asks(WHERE, "vote");
     in_paused_time(scenario.plan(|plan| plan.seed = seed).run()).run.outcome.expect("it is decided")
 }
 

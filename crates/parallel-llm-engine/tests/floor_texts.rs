@@ -116,9 +116,12 @@ fn corrupted() -> Vec<Case> {
 
 /// A prompt template without its markers and JSON, whose words are too few in a row.
 fn template(folder: &str) -> String {
-    let path = format!("{}/prompts/{folder}/system.md", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).expect("a template");
-    let plain = text.lines().take_while(|line| !line.starts_with("About the material"));
+    let read = |file: &str| {
+        let path = format!("{}/prompts/{file}.md", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).expect("a template")
+    };
+    let text = read(&format!("{folder}/system")).replace("{{rules}}", &read("shared/rules"));
+    let plain = text.lines().filter(|line| !line.contains(['{', '<']));
     plain.collect::<Vec<_>>().join("\n")
 }
 

@@ -240,7 +240,7 @@ async fn three_of_one_and_two_of_another_are_judged_and_merged() {
     70 answered step 2 `{"reasons": [], "ranking": ["B", "A"]}` | 70 stage 1 selected
     150 answered step 3 `{"reasons": [], "ranking": ["A", "B"]}`
     160 answered step 4 `{"reasons": [], "ranking": ["B", "A"]}` | 160 stage 2 selected | 160 sent s1
-    170 answered s1 `<<analysis f…` (82) | 170 decided fused
+    170 answered s1 `<<answer fe7…` (84) | 170 decided fused
     170 closed $0.010
     complete decided at 170, closed at 170
       fused by fuser from 4: `Moon and sun pull the sea.`

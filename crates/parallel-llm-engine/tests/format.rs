@@ -334,6 +334,7 @@ fn events_of_a_run_with_steps() -> Vec<Recorded> {
         step: StepNumber(3),
         by: model("vendor/five"),
         ranking: vec![SeatNumber(2), SeatNumber(1)],
+        tied: Vec::new(),
     };
     let judging = Some(Judging { verdicts: vec![verdict], flips: 1 });
     let cluster = |value: Option<&str>, seat| Cluster {
@@ -678,6 +679,7 @@ fn requests_with_what_their_prompts_were_made_of_are_read_and_written() {
         answers: vec![whole.clone(), remarked],
         own: None,
         analysis: None,
+        reviews: Vec::new(),
         hash: "c".to_owned(),
     };
     let reading = Reading { by: CallerSlot::Step(StepNumber(1)), reply_hash: "d".to_owned(), shown: vec![] };

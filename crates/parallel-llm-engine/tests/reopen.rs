@@ -82,7 +82,7 @@ async fn only_an_added_seat_is_asked() {
     40 reopened +3 cyd
     40 sent 3
     70 answered 3 `Both pull at once.` | 70 sent s1#2
-    90 answered s1#2 `<<analysis f…` (66) | 90 decided fused
+    90 answered s1#2 `<<answer fe7…` (68) | 90 decided fused
     90 closed $0.0050
     complete decided at 90, closed at 90
       fused by fuser from 1: `Both pull.`
@@ -113,7 +113,7 @@ async fn another_synthesizer_reads_the_existing_answers() {
     insta::assert_snapshot!(continuation(&result, &first), @r#"
     40 reopened +s2 other
     40 sent s2
-    80 answered s2 `<<analysis f…` (77) | 80 decided fused
+    80 answered s2 `<<answer fe7…` (79) | 80 decided fused
     80 closed $0.0040
     complete decided at 80, closed at 80
       fused by other from 2: `The sun and the moon.`
@@ -143,7 +143,7 @@ async fn a_third_part_builds_on_the_second() {
     insta::assert_snapshot!(continuation(&result, &second), @r#"
     90 reopened +s2 other
     90 sent s2
-    130 answered s2 `<<analysis f…` (77) | 130 decided fused
+    130 answered s2 `<<answer fe7…` (79) | 130 decided fused
     130 closed $0.0060
     complete decided at 130, closed at 130
       fused by other from 2: `The sun and the moon.`
@@ -168,7 +168,7 @@ async fn only_failed_seats_are_asked_again() {
     2565 reopened 2
     2565 sent 2#4
     2595 answered 2#4 `Sun and moon.` | 2595 sent s1#2
-    2615 answered s1#2 `<<analysis f…` (66) | 2615 decided fused
+    2615 answered s1#2 `<<answer fe7…` (68) | 2615 decided fused
     2615 closed $0.0050
     complete decided at 2615, closed at 2615
       fused by fuser from 2: `Both pull.`
@@ -200,7 +200,7 @@ async fn an_unknown_seat_is_asked_again_only_if_named() {
     10 reopened 3
     10 sent 3#2
     30 answered 3#2 `The sun pulls.` | 30 sent s1
-    50 answered s1 `<<analysis f…` (66) | 50 decided fused
+    50 answered s1 `<<answer fe7…` (68) | 50 decided fused
     50 closed $0.0030
     partial decided at 50, closed at 50
       fused by fuser from 1: `Both pull.`
@@ -217,7 +217,7 @@ async fn an_unknown_seat_is_asked_again_only_if_named() {
     10 sent 2#2 | 10 sent 3#2
     30 answered 3#2 `The sun pulls.`
     40 answered 2#2 `Sun and moon.` | 40 sent s1
-    60 answered s1 `<<analysis f…` (66) | 60 decided fused
+    60 answered s1 `<<answer fe7…` (68) | 60 decided fused
     60 closed $0.0040
     complete decided at 60, closed at 60
       fused by fuser from 2: `Both pull.`
@@ -285,7 +285,7 @@ async fn the_cost_of_a_lost_request_is_looked_up() {
     10 sent 3#2
     10 reconciled 2 $0.0010
     30 answered 3#2 `The sun pulls.` | 30 sent s1
-    50 answered s1 `<<analysis f…` (66) | 50 decided fused
+    50 answered s1 `<<answer fe7…` (68) | 50 decided fused
     50 closed $0.0040
     partial decided at 50, closed at 50
       fused by fuser from 1: `Both pull.`

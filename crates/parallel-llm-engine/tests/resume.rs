@@ -62,7 +62,7 @@ async fn paid_answers_are_used() {
     684 answered 2#2 `The sun pulls.`
     684 reopened
     684 sent s1
-    704 answered s1 `<<analysis f…` (65) | 704 decided fused
+    704 answered s1 `<<answer fe7…` (67) | 704 decided fused
     704 closed $0.0040
     partial decided at 704, closed at 704
       fused by fuser from 1: `All pull.`

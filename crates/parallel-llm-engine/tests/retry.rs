@@ -268,7 +268,7 @@ async fn no_seat_retries_with_a_refused_key() {
       because all_failed: no model answered (ada: scripted auth; bob: scripted upstream; ollama:cyd: scripted model_unknown)
       1 ada failed, 1 request 10 ms, $0.00: auth: scripted auth
       2 bob failed, 1 request 20 ms, $0.00: upstream: scripted upstream
-      3 ollama:cyd failed, 1 request 0 ms, $0.00: model_unknown: scripted model_unknown
+      3 ollama:cyd failed, 1 request 0 ms, ~?: model_unknown: scripted model_unknown
     ");
 }
 

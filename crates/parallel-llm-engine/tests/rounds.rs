@@ -70,7 +70,7 @@ pub(crate) fn markers(prompt: &str) -> Vec<&str> {
 
 /// The nonce of a prompt.
 pub(crate) fn nonce_of(prompt: &str) -> String {
-    let after = prompt.split_once("carry the code ").expect("every prompt names its code").1;
+    let after = prompt.split_once("markers with the code ").expect("every prompt names its code").1;
     after.chars().take_while(char::is_ascii_hexdigit).collect()
 }
 

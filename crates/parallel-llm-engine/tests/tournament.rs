@@ -115,7 +115,7 @@ async fn a_knockout_goes_in_rounds() {
     ");
     invariants::cost_matches_requests(&result);
     let asked = prompt(&result.asked[5].call);
-    assert!(asked.contains("You are the judge of a match."), "{asked}");
+    assert!(asked.contains("You judge two candidates, "), "{asked}");
     assert_eq!(asked.matches("<<candidate ").count(), 2, "{asked}");
 }
 
@@ -189,7 +189,7 @@ async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_match_whose_judge_finds_neither_better_is_a_tie() {
     let even = |strategy: &'static str| {
-        let chain = [("fuser", says(10, r#"{"differences": [], "ranking": "tie"}"#))];
+        let chain = [("fuser", says(10, r#"{"requirements": [], "ranking": ["A", "B"], "tie": true}"#))];
         panel_with_judges(3, strategy, chain).run()
     };
     let result = even("best-of-n@by=pairs").await;
@@ -501,7 +501,7 @@ async fn an_answer_too_long_for_the_judge_is_shortened_and_reported() {
     assert_eq!(result.text(), TEXTS[2], "{}", result.end());
     let shortened = result.run.outcome.map(|outcome| outcome.shortened).unwrap_or_default();
     let shortened: Vec<_> = shortened.iter().map(|cut| (cut.seat.0, cut.from_chars, cut.to_chars)).collect();
-    assert_eq!(shortened, [(1, 8_400, 3_736)]);
+    assert_eq!(shortened, [(1, 8_400, 4_576)]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -123,8 +123,13 @@ pub(crate) fn judging(run: &Run) -> String {
         [] => "tie".to_owned(),
         _ => seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
     };
+    let together = |tied: &[SeatNumber]| match tied {
+        [] => String::new(),
+        _ => format!(", first together {}", seats(tied)),
+    };
     let verdicts = judging.verdicts.iter();
-    let lines = verdicts.map(|one| format!("step {} {}: {}\n", one.step, one.by, seats(&one.ranking)));
+    let lines = verdicts
+        .map(|one| format!("step {} {}: {}{}\n", one.step, one.by, seats(&one.ranking), together(&one.tied)));
     format!("{}flips {}", lines.collect::<String>(), judging.flips)
 }
 

@@ -203,7 +203,7 @@ async fn below_min_share_nothing_wins() {
     };
     insta::assert_snapshot!(none("How do tides work?", "vote@min_share=34").await, @"verbatim by ada from 1: `the moon`; because answers to an open question cannot be counted; this is the answer closest to the others, word for word");
     insta::assert_snapshot!(none("How do tides work?", "vote@min_share=33").await, @"verbatim by ada from 1: `the moon`; because answers to an open question cannot be counted; this is the answer closest to the others, word for word");
-    insta::assert_snapshot!(none(HOW_MANY, "vote@min_share=100").await, @"verbatim by ada from 1: `the moon`; because answers to an open question cannot be counted; this is the answer closest to the others, word for word");
+    insta::assert_snapshot!(none(HOW_MANY, "vote@min_share=100").await, @"verbatim by ada from 1: `the moon`; because no answer gives the short answer that is counted; this is the answer closest to the others, word for word");
 }
 
 #[tokio::test(start_paused = true)]

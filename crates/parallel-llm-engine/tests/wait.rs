@@ -22,7 +22,7 @@ async fn stragglers_are_left_behind_and_their_answers_kept() {
     6000 answered 2 `two`
     10000 answered 3 `three`
     45000 sent s1
-    46000 answered s1 `<<analysis f…` (60) | 46000 decided fused
+    46000 answered s1 `<<answer fe7…` (62) | 46000 decided fused
     50000 failed 5 forbidden, never again
     60000 answered 4 `four, late`
     60000 closed $0.0050
@@ -53,7 +53,7 @@ async fn an_answer_that_arrives_during_fusion_is_stored_at_once() {
     6000 answered 2 `two`
     45000 sent s1
     45500 answered 3 `three, late`
-    46000 answered s1 `<<analysis f…` (60) | 46000 decided fused
+    46000 answered s1 `<<answer fe7…` (62) | 46000 decided fused
     46000 closed $0.0040
     complete decided at 46000, closed at 46000
       fused by fuser from 2: `All.`
@@ -121,7 +121,7 @@ async fn waiting_for_a_count_stops_at_that_many_answers() {
     5 failed 1 auth, never again
     20 answered 2 `two`
     30 answered 4 `four` | 30 sent s1
-    40 answered s1 `<<analysis f…` (60) | 40 decided fused
+    40 answered s1 `<<answer fe7…` (62) | 40 decided fused
     90 answered 3 `three`
     90 closed $0.0040
     partial decided at 40, closed at 90
@@ -232,7 +232,7 @@ async fn a_late_seat_is_not_retried() {
     6000 answered 2 `two`
     44000 failed 3 rate_limited, again in 5277
     45000 sent s1
-    46000 answered s1 `<<analysis f…` (60) | 46000 decided fused
+    46000 answered s1 `<<answer fe7…` (62) | 46000 decided fused
     46000 cancelled 3
     46000 closed $0.0030
     partial decided at 46000, closed at 46000
@@ -317,12 +317,13 @@ async fn a_hurried_run_decides_with_the_answers_so_far() {
     5000 answered 1 `one`
     20000 answered 2 `two`
     21000 sent s1
-    22000 answered s1 `<<analysis f…` (60) | 22000 decided fused
+    22000 answered s1 `<<answer fe7…` (62) | 22000 decided fused
     91000 cut 3 `th` by timeout
     91000 closed $0.0030
     partial decided at 22000, closed at 91000
-      fused by fuser: `All.`
-      because the synthesizer wrote it from the answers without naming the one it started from
+      fused by fuser from 1: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 1000 ms
       1 ada answered, 1 request 5000 ms, $0.0010
       2 bob answered, 1 request 20000 ms, $0.0010
       3 cyd cut, 1 request 91000 ms, ~?: timeout: nothing came within 90 s (raise the setting `idle_timeout_ms` (now 90000))
@@ -354,11 +355,12 @@ async fn a_skipped_seat_is_cancelled_and_no_longer_awaited() {
     2000 cancelled 3 `th`
     5000 answered 1 `one`
     20000 answered 2 `two` | 20000 sent s1
-    21000 answered s1 `<<analysis f…` (60) | 21000 decided fused
+    21000 answered s1 `<<answer fe7…` (62) | 21000 decided fused
     21000 closed $0.0030
     partial decided at 21000, closed at 21000
-      fused by fuser: `All.`
-      because the synthesizer wrote it from the answers without naming the one it started from
+      fused by fuser from 1: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 1000 ms
       1 ada answered, 1 request 5000 ms, $0.0010
       2 bob answered, 1 request 20000 ms, $0.0010
       3 cyd cancelled, 1 request 2000 ms, ~?: cancelled: given up before it had answered

@@ -48,7 +48,7 @@ fn three_answers_become_one() {
     Take the first design, and test it.
     ---
     Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0023 (fusing $0.0021), <time>.
+    Cost $0.0017 (fusing $0.0016), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
@@ -74,7 +74,7 @@ fn a_missing_seat_is_named_with_its_reason() {
     ---
     Fused by google/gemini-4-argon from 2 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
     Missing: 2 x-ai/grok-4.7 failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/workspaces/default/keys/*** (next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider)
-    Cost $0.0022 (fusing $0.0021), <time>.
+    Cost $0.0016 (fusing $0.0015), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(ask(&sandbox, &["--strict"]).code, Some(3));
@@ -184,7 +184,7 @@ fn the_next_synthesizer_takes_over() {
     ---
     Fused by anthropic/claude-opus-5.5 from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
     warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see which models there are with `models`)
-    Cost $0.0044 (fusing $0.0042), <time>.
+    Cost $0.0033 (fusing $0.0032), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
@@ -203,7 +203,7 @@ fn if_every_synthesizer_fails_the_answer_closest_to_the_others_is_returned() {
     Answer by 1 openai/gpt-6.1-sol: every synthesizer failed; this is the answer closest to the others, word for word.
     warning[refused]: the synthesizer `google/gemini-4-argon` failed: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
     warning[empty]: the synthesizer `anthropic/claude-opus-5.5` failed: the model answered with nothing (next: ask again, or ask another model)
-    Cost $0.0083, <time>.
+    Cost $0.0062, <time>.
     Kept as run <run>; `parallel-llm-mcp runs synthesize <run>` tries again to fuse the answers; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(ask(&sandbox, &["--strict"]).code, Some(3));
@@ -271,11 +271,11 @@ fn the_json_report_is_complete() {
     answers[]: {"attempts":1,"connected_ms":"<connected_ms>","cost_usd":0.000068,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_text_ms":"<first_text_ms>","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"openai/gpt-6.1-sol","provider":"openrouter","seat":1,"served_model":"openai/gpt-6.1-sol","status":"answered","text":"Take the first design.","text_bytes":22,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":6,"reasoning_tokens":0},"without":[]}
     answers[]: {"attempts":1,"cost_usd":0.0,"elapsed_ms":"<elapsed_ms>","error":{"code":"bad_request","message":"openrouter answered 400: [ { \"code\": \"invalid_type\", \"expected\": \"string\", \"received\": \"number\", \"path\": [\"model\"], \"message\": \"Expected string, received number\" } ]","next":"read the provider's message: an option may not suit this model","retryable":false},"finish":null,"first_token_ms":null,"generation_id":null,"late":false,"model":"x-ai/grok-4.7","provider":"openrouter","seat":2,"served_model":null,"status":"failed","text":null,"text_bytes":0,"truncated":false,"usage":{"cached_tokens":null,"input_tokens":null,"output_tokens":null,"reasoning_tokens":null},"without":[]}
     answers[]: {"attempts":1,"connected_ms":"<connected_ms>","cost_usd":0.0000217,"elapsed_ms":"<elapsed_ms>","error":null,"finish":"stop","first_text_ms":"<first_text_ms>","first_token_ms":"<first_token_ms>","generation_id":"<generation_id>","late":false,"model":"mistralai/mistral-large-4-0","provider":"openrouter","seat":3,"served_model":"mistralai/mistral-large-4-0","status":"answered","text":"Take the first design, and test it.","text_bytes":35,"truncated":false,"usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":9,"reasoning_tokens":0},"without":[]}
-    calls: [{"attempts":1,"cost_usd":0.002076,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":788,"output_tokens":50,"reasoning_tokens":0}}]
+    calls: [{"attempts":1,"cost_usd":0.001536,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":583,"output_tokens":37,"reasoning_tokens":0}}]
     confidence: {"band":"uncalibrated","basis":"2 answers to an open question, which are not counted"}
     cost_is_estimate: false
     cost_lacks_calls: false
-    cost_usd: 0.0021657
+    cost_usd: 0.0016257
     elapsed_ms: "<elapsed_ms>"
     error: null
     files: {"dir":"<home>/.local/share/parallel-llm-mcp/runs/<run>","error":null,"state":"written"}
@@ -289,7 +289,7 @@ fn the_json_report_is_complete() {
     strategy: "synthesize"
     synthesis: {"by":"google/gemini-4-argon","considered":[1,3],"kind":"fused","reason":"the synthesizer started from one answer and patched it from the others","shortened":[]}
     warnings: []
-    worth: {"base_seat":3,"edit_ratio":0.0,"extra_cost_usd":0.002076,"extra_ms":"<extra_ms>"}
+    worth: {"base_seat":3,"edit_ratio":0.0,"extra_cost_usd":0.001536,"extra_ms":"<extra_ms>"}
     "#);
 }
 
@@ -402,8 +402,8 @@ fn the_summary_and_the_report_count_the_rounds() {
     exit 0
     The answer is **8**.
     ---
-    No model contradicts another. Fused by google/gemini-4-argon from 3 answers, starting from the newest answer of 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0073 (fusing $0.0073), <time>.
+    Fused by google/gemini-4-argon from 3 answers, starting from the newest answer of 3 mistralai/mistral-large-4-0 (0 % changed).
+    Cost $0.0041 (fusing $0.0041), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let (output, _) = ask_how_many(answers, &["--strategy", "moa", "--json"]);

@@ -64,7 +64,7 @@ fn ask(sandbox: &Sandbox, case: &Case, flags: &[&str]) -> Output {
 /// The confidence in the report of a new run; the stored run must show the same.
 fn confidence(table: Option<&str>, case: &Case) -> String {
     let sandbox = sandbox(table, case.answers).scripted(FUSER, {
-        Script::answering("<<analysis>>\n{\"base\": \"A\"}\n<<answer>>\nA spider has six legs.\nAnswer: 6")
+        Script::answering("<<answer>>\nA spider has six legs.\nAnswer: 6\n<<end answer>>\n{\"base\": \"A\"}")
     });
     let output = ask(&sandbox, case, &["--json"]);
     let reported = &output.json()["confidence"];

@@ -116,7 +116,10 @@ fn no_part_of_an_answer_carries_the_number_of_a_model() {
         answer.contains("design") && !answer.contains("seat-") && !answer.contains("wording"),
         "{answer}"
     );
-    assert!(page.contains(&format!("is the opinion of {FUSER}")), "{page}");
+    let opinion = format!(
+        "What <bdi>{FUSER}</bdi> says of who supports what</h3>\n  <p class=\"faint\">Its own opinion"
+    );
+    assert!(page.contains(&opinion), "{page}");
 }
 
 #[test]

@@ -41,29 +41,29 @@ fn ending(answers: [&str; 3], flags: &[&str]) -> String {
 fn a_fused_answer_says_who_objects() {
     insta::assert_snapshot!(ending(["8", "8 legs", "6"], &[]), @"
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
-    Cost $0.0022 (fusing $0.0021), <time>.
+    Cost $0.0017 (fusing $0.0015), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["8", "7", "6"], &[]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `8`, 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `6`. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0022 (fusing $0.0021), <time>.
+    Cost $0.0016 (fusing $0.0015), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["It depends.", "Who knows?", "Ask a zoologist."], &[]), @"
     Whether the 3 models agree is unknown: none states its result plainly. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0026 (fusing $0.0024), <time>.
+    Cost $0.0016 (fusing $0.0015), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["8", "8 legs", "It depends."], &[]), @"
     2 of 3 models agree on `8`; 3 mistralai/mistral-large-4-0 gives no plain answer. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
-    Cost $0.0024 (fusing $0.0023), <time>.
+    Cost $0.0017 (fusing $0.0015), <time>.
     Kept as run <run>: `runs show @`.
     ");
 }
 
 /// The first line below an answer that was fused with this analysis of three open answers, and the report's agreement.
 fn objections(analysis: &str) -> (String, Value) {
-    let reply = format!("<<analysis>>\n{analysis}\n<<answer>>\nShard the counter.");
+    let reply = format!("<<answer>>\nShard the counter.\n<<end answer>>\n{analysis}");
     let sandbox = sandbox(["Use shards.", "Use locks.", "Use a queue."]);
     let sandbox = sandbox.scripted(FUSER, Script::answering(&reply));
     let arguments = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER];
@@ -79,26 +79,22 @@ fn named(seat: &Value) -> String {
 }
 
 #[test]
-fn a_model_whose_claim_was_dropped_is_named_as_objecting() {
+fn a_model_against_a_claim_is_named_as_disputing_it_and_never_as_for_it() {
     let (line, agreement) = objections(
-        r#"{"claims": [{"text": "Locks are faster.", "supported_by": ["B"], "contradicted_by": ["A", "C"],
-            "verdict": "dropped"}]}"#,
+        r#"{"base": "A", "claims": [{"text": "Shards are simple.", "for": ["A", "C", "Z"], "against": ["C", "Q"]}]}"#,
     );
-    let who = named(&agreement["claims"][0]["supported_by"][0]);
-    assert!(line.starts_with(&format!("{who} objects: Locks are faster. Fused by ")), "{line}");
+    let other = named(&agreement["claims"][0]["against"][0]);
+    assert_eq!(agreement["claims"][0]["for"].as_array().map(Vec::len), Some(1), "{agreement}");
+    assert!(
+        line.starts_with(&format!("According to {FUSER}, {other} disputes: Shards are simple. Fused by ")),
+        "{line}"
+    );
 }
 
 #[test]
-fn a_contradiction_is_shown_beside_dissent() {
-    let (line, agreement) = objections(
-        r#"{"claims": [{"text": "Shards are simple.", "supported_by": ["A"], "contradicted_by": ["C"], "verdict": "kept"}],
-            "dissent": [{"label": "B", "text": "A queue loses counts."}]}"#,
-    );
-    let dissenter = named(&agreement["dissent"][0]["seat"]);
-    let other = named(&agreement["claims"][0]["contradicted_by"][0]);
-    let expected =
-        format!("{dissenter} objects: A queue loses counts; {other} disputes: Shards are simple. Fused by ");
-    assert!(line.starts_with(&expected), "{line}");
+fn where_nobody_is_for_or_against_nothing_is_shown() {
+    let (line, agreement) = objections(r#"{"base": "A", "claims": [{"text": "Shards are simple."}]}"#);
+    assert!(agreement.get("claims").is_none() && !line.contains("According to"), "{line} {agreement}");
 }
 
 #[test]
@@ -111,7 +107,7 @@ fn a_model_that_objects_to_equal_answers_is_named() {
     let summary = sandbox.call(arguments).run().summary();
     // Either of the equal answers may be the one that the fused text starts from.
     let agreement = summary.split(" Fused by").next().unwrap_or_default();
-    insta::assert_snapshot!(agreement, @"2 of 3 models give the same answer, word for word; 1 openai/gpt-6.1-sol objects: The migration is safe to run online with a short lock timeout.");
+    insta::assert_snapshot!(agreement, @"2 of 3 models give the same answer, word for word; according to google/gemini-4-argon, 1 openai/gpt-6.1-sol disputes: The migration is not safe to run online with a short lock timeout.");
 }
 
 #[test]
@@ -140,28 +136,28 @@ fn a_selected_answer_says_who_selected_it() {
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "best-of-n"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 1 openai/gpt-6.1-sol, chosen by google/gemini-4-argon.
-    Cost $0.0036, <time>.
+    Cost $0.0025, <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "best-of-n@by=consistency"]), @"
-    2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 1 openai/gpt-6.1-sol, chosen by google/gemini-4-argon.
-    Cost $0.0021, <time>.
+    2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 2 x-ai/grok-4.7, chosen by google/gemini-4-argon.
+    Cost $0.0010, <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "7"], &["--strategy", "best-of-n@by=pairs"]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `6`, 2 x-ai/grok-4.7 says `8`, 3 mistralai/mistral-large-4-0 says `7`. Answer by 1 openai/gpt-6.1-sol: judged by `google/gemini-4-argon`, it won the knockout of 3 answers.
-    Cost $0.0062, <time>.
+    Cost $0.0042, <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "auto"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
     `auto` took `cascade`: the question has one short right answer, so two are asked first, the others only where these differ, and nobody fuses where all agree.
-    Cost $0.0022 (fusing $0.0021), <time>.
+    Cost $0.0016 (fusing $0.0015), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["8", "8", "6"], &["--strategy", "cascade"]), @"
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0022 (fusing $0.0021), <time>.
+    Cost $0.0016 (fusing $0.0015), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "panel"]), @"
@@ -174,7 +170,7 @@ fn a_selected_answer_says_who_selected_it() {
     warning[protocol]: the reviewer `openai/gpt-6.1-sol` of seat 1 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
     warning[protocol]: the reviewer `x-ai/grok-4.7` of seat 2 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
     warning[protocol]: the reviewer `mistralai/mistral-large-4-0` of seat 3 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
-    Cost $0.0049 (fusing $0.0048), <time>.
+    Cost $0.0033 (fusing $0.0032), <time>.
     Kept as run <run>: `runs show @`.
     ");
 }
@@ -253,7 +249,7 @@ fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
 
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
 
-    Cost $0.0022 (fusing $0.0021), <time>.
+    Cost $0.0017 (fusing $0.0015), <time>.
     Kept as run <run>: `runs show @`; files below ~/.local/share/parallel-llm-mcp/runs.
     ");
     insta::assert_snapshot!(shown(80), @"
@@ -266,7 +262,7 @@ fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
       others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2
       x-ai/grok-4.7 (0 % changed).
 
-    Cost $0.0022 (fusing $0.0021), <time>.
+    Cost $0.0017 (fusing $0.0015), <time>.
     Kept as run <run>: `runs show @`; files below
       ~/.local/share/parallel-llm-mcp/runs.
     ");

@@ -196,12 +196,12 @@ fn cost_is_listed_by_model_provider_and_day() {
     exit 0
     --- stdout
     MODEL                          RUNS  CALLS  FAILED  TOKENS IN  TOKENS OUT      COST  UNKNOWN  ESTIMATED
-    google/gemini-4-argon             1      1       0        829         205   $0.0037        0          0
+    google/gemini-4-argon             1      1       0        623         155   $0.0028        0          0
     openai/gpt-6.1-sol                3      3       0         11          81  $0.00083        0          0
     x-ai/grok-4.7                     1      1       0          5          28  $0.00018        0          0
     deepseek/deepseek-v4-pro-0813     1      1       0          0           0   unknown        1          0
     z-ai/glm-5.3                      1      1       1          0           0     $0.00        0          0
-    total                                    7       1        845         314   $0.0047        1          0
+    total                                    7       1        639         264   $0.0038        1          0
     --- stderr
     what 1 call cost is unknown and not in the sum: it is the least that was paid, and up to $0.071 more may have been
     ");
@@ -209,8 +209,8 @@ fn cost_is_listed_by_model_provider_and_day() {
     exit 0
     --- stdout
     PROVIDER    RUNS  CALLS  FAILED  TOKENS IN  TOKENS OUT     COST  UNKNOWN  ESTIMATED
-    openrouter     3      7       1        845         314  $0.0047        1          0
-    total                 7       1        845         314  $0.0047        1          0
+    openrouter     3      7       1        639         264  $0.0038        1          0
+    total                 7       1        639         264  $0.0038        1          0
     --- stderr
     what 1 call cost is unknown and not in the sum: it is the least that was paid, and up to $0.071 more may have been
     ");
@@ -221,7 +221,7 @@ fn cost_is_listed_by_model_provider_and_day() {
     assert_eq!(by_day["total"], runs(&sandbox, &["cost", "--json"]).json()["total"]);
     let mut object = runs(&sandbox, &["cost", "--by", "provider", "--json"]).json();
     mask_report(&mut object);
-    insta::assert_snapshot!(object, @r#"{"by":"provider","lines":[{"calls":7,"calls_of_estimated_cost":0,"calls_of_unknown_cost":1,"cost_usd":0.004718,"failed":1,"input_tokens":845,"name":"openrouter","output_tokens":314,"runs":3,"unknown_cost_max_usd":0.071040333}],"schema":1,"since_ms":null,"total":{"calls":7,"calls_of_estimated_cost":0,"calls_of_unknown_cost":1,"cost_usd":0.004718,"failed":1,"input_tokens":845,"output_tokens":314,"unknown_cost_max_usd":0.071040333}}"#);
+    insta::assert_snapshot!(object, @r#"{"by":"provider","lines":[{"calls":7,"calls_of_estimated_cost":0,"calls_of_unknown_cost":1,"cost_usd":0.003806,"failed":1,"input_tokens":639,"name":"openrouter","output_tokens":264,"runs":3,"unknown_cost_max_usd":0.071040333}],"schema":1,"since_ms":null,"total":{"calls":7,"calls_of_estimated_cost":0,"calls_of_unknown_cost":1,"cost_usd":0.003806,"failed":1,"input_tokens":639,"output_tokens":264,"unknown_cost_max_usd":0.071040333}}"#);
     assert_eq!(runs(&sandbox, &["cost", "--since", FUTURE, "--json"]).json()["lines"], serde_json::json!([]));
 }
 

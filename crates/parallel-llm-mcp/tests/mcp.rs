@@ -621,12 +621,16 @@ fn contradictions_and_objections_take_one_line() {
         json!({"prompt": "Is it?", "models": PANEL, "synthesizer": "anthropic/claude-opus-5.5"}),
     );
     let line = text(&result).lines().find(|line| line.contains("objects")).unwrap_or_default();
-    insta::assert_snapshot!(line, @"2 of 3 say the same; 1 contradiction, as anthropic/claude-opus-5.5 reads the answers; agree: google/gemini-4-argon, x-ai/grok-4.7; openai/gpt-6.1-sol objects: The migration is safe to run online with a short lock timeout.");
+    insta::assert_snapshot!(line, @"2 of 3 say the same; 1 contradiction, as anthropic/claude-opus-5.5 reads the answers; agree: google/gemini-4-argon, x-ai/grok-4.7; openai/gpt-6.1-sol objects: not so: The migration is not safe to run online with a short lock timeout.");
     let objection = &structured(&result)["agreement"]["object"][0];
-    assert_eq!((&objection["model"], &objection["says"]), (&json!(PANEL[0]), &json!(safe)), "{result}");
+    assert_eq!(
+        (&objection["model"], &objection["says"]),
+        (&json!(PANEL[0]), &json!(format!("not so: {not_safe}"))),
+        "{result}"
+    );
     let agreement = &client.report(&result)["agreement"];
-    assert_eq!(agreement["contradictions"], json!([0]), "{agreement}");
-    assert_eq!(agreement["claims"][0]["contradicted_by"], json!([1]), "{agreement}");
+    assert_eq!(agreement["claims"][0]["for"], json!([2, 3]), "{agreement}");
+    assert_eq!(agreement["claims"][0]["against"], json!([1]), "{agreement}");
 }
 
 #[test]

@@ -439,25 +439,12 @@ fn the_agreement_page_compares_the_answers() {
     3 answers, worth about 1.45 independent votes (by a prior, not measured on your questions)
     confidence: uncalibrated (3 answers to an open question, which are not counted)
 
-    in the opinion of google/gemini-4-argon, which read the answers
+    what google/gemini-4-argon says of who supports what, its own opinion:
+      - The migration is safe to run online with a short lock timeout.
+          for: 1 openai/gpt-6.1-sol, 3 mistralai/mistral-large-4-0; against: 2 x-ai/grok-4.7
 
-    all say: nothing
-
-    they contradict each other:
-      - The migration is safe to run online with a short lock timeout. (kept: It is disputed, and the safer reading is kept.)
-          say so: 1 openai/gpt-6.1-sol, 3 mistralai/mistral-large-4-0; say otherwise: 2 x-ai/grok-4.7
-
-    not followed, and why:
-      - 2 x-ai/grok-4.7: The migration is not safe to run online with a short lock timeout.
-      - 2 x-ai/grok-4.7: [2JIt adds one column.
-
-    not used, and why: nothing
-
-    only one says: nothing
-
-    no answer covers: nothing
-
-    new wording (0 % of the sentences of the text): nothing
+    what google/gemini-4-argon did not follow, and why:
+      - The migration is not safe to run online with a short lock timeout.
 
     fused: the synthesizer started from one answer and patched it from the others
     started from 1 openai/gpt-6.1-sol, 0 % changed
@@ -466,10 +453,10 @@ fn the_agreement_page_compares_the_answers() {
     ");
     let report = runs(&sandbox, &["show", NEWEST, "--agreement", "--json"]).json();
     let mut shown = report["agreement"].clone();
-    insta::assert_snapshot!(shown, @r#"{"blind_spots":[],"claims":[{"contradicted_by":[2],"reason":"It is disputed, and the safer reading is kept.","supported_by":[1,3],"text":"The migration is safe to run online with a short lock timeout.","verdict":"kept"}],"clusters":[],"consensus":[],"contradictions":[0],"discarded":[],"dissent":[{"seat":2,"text":"The migration is not safe to run online with a short lock timeout."},{"seat":2,"text":"[2JIt adds one column."}],"effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"read_by":"google/gemini-4-argon","share":null,"unique_points":[],"unread":[]}"#);
+    insta::assert_snapshot!(shown, @r#"{"changes":[],"claims":[{"against":[2],"for":[1,3],"text":"The migration is safe to run online with a short lock timeout."}],"clusters":[],"dissent":"The migration is not safe to run online with a short lock timeout.","effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"read_by":"google/gemini-4-argon","share":null,"unread":[]}"#);
     shown = report["calls"].clone();
     mask_report(&mut shown);
-    insta::assert_snapshot!(shown, @r#"[{"attempts":1,"cost_usd":0.00323,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":865,"output_tokens":150,"reasoning_tokens":0}}]"#);
+    insta::assert_snapshot!(shown, @r#"[{"attempts":1,"cost_usd":0.00228,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":660,"output_tokens":96,"reasoning_tokens":0}}]"#);
     insta::assert_snapshot!(report["confidence"], @r#"{"band":"uncalibrated","basis":"3 answers to an open question, which are not counted"}"#);
 }
 
@@ -478,14 +465,14 @@ fn diff_lists_below_the_answer_where_the_models_differ() {
     let (_, output) = ask_about_migration(&["--diff"]);
     insta::assert_snapshot!(output.summary(), @"
     where the models differ:
-      - The migration is safe to run online with a short lock timeout. (kept: It is disputed, and the safer reading is kept.)
-          say so: 1 openai/gpt-6.1-sol, 3 mistralai/mistral-large-4-0; say otherwise: 2 x-ai/grok-4.7
-      not followed: 2 x-ai/grok-4.7: The migration is not safe to run online with a short lock timeout.
-      not followed: 2 x-ai/grok-4.7: [2JIt adds one column.
-    2 x-ai/grok-4.7 objects: The migration is not safe to run online with a short lock timeout. Fused by google/gemini-4-argon from 3 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
+    in the opinion of google/gemini-4-argon:
+      - The migration is safe to run online with a short lock timeout.
+          for: 1 openai/gpt-6.1-sol, 3 mistralai/mistral-large-4-0; against: 2 x-ai/grok-4.7
+      - not followed: The migration is not safe to run online with a short lock timeout.
+    According to google/gemini-4-argon, 2 x-ai/grok-4.7 disputes: The migration is safe to run online with a short lock timeout. Fused by google/gemini-4-argon from 3 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
     Missing: 4 z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see which models there are with `models`)
     warning[suspected_injection]: the answer of seat 2 holds marks that reorder the text around them (next: read that answer before you rely on the result)
-    Cost $0.0037 (fusing $0.0032), <time>.
+    Cost $0.0028 (fusing $0.0023), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let sandbox = sandbox().scripted(HANGING, Script::answering("The first word."));
@@ -536,9 +523,9 @@ fn without_stored_texts_the_agreement_page_shows_no_claims() {
 #[test]
 fn control_characters_in_an_analysis_do_not_reach_the_terminal() {
     const FUSER: &str = "google/gemini-4-argon";
-    let analysis = r#"{"claims": [{"text": "\u001b[31mAll of\nit.\u202e", "supported_by": ["A", "B", "Z"]}, {"text": 7}, "x"],
-        "blind_spots": ["\u001b]0;What it costs.\u0007"], "suspected_injection": ["A", "B"], "dissent": [{"label": "C"}]}"#;
-    let reply = format!("<<analysis>>\n{analysis}\n<<answer>>\nNobody said this at all before.");
+    let analysis = r#"{"claims": [{"text": "\u001b[31mAll of\nit.\u202e", "for": ["A", "B", "Z"]}, {"text": 7}, "x"],
+        "changes": [{"what": "\u001b[2Ja word", "why": "\u0007"}], "dissent": "\u001b]0;What it costs.\u0007", "suspected": ["A", "B"]}"#;
+    let reply = format!("<<answer>>\nNobody said this at all before.\n<<end answer>>\n{analysis}");
     let sandbox = sandbox()
         .scripted(HANGING, Script::answering("A third word, and a fourth."))
         .scripted(FUSER, Script::answering(&reply));
@@ -551,20 +538,14 @@ fn control_characters_in_an_analysis_do_not_reach_the_terminal() {
     2 answers, worth about 1.3 independent votes (by a prior, not measured on your questions)
     confidence: uncalibrated (2 answers to an open question, which are not counted)
 
-    in the opinion of google/gemini-4-argon, which read the answers
-
-    all say:
+    what google/gemini-4-argon says of who supports what, its own opinion:
       - [31mAll of it.
+          for: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7
 
-    they contradict each other: nothing
+    what google/gemini-4-argon says it changed:
+      - [2Ja word
 
-    not followed, and why: nothing
-
-    not used, and why: nothing
-
-    only one says: nothing
-
-    no answer covers:
+    what google/gemini-4-argon did not follow, and why:
       - ]0;What it costs.
 
     new wording (100 % of the sentences of the text):

@@ -92,13 +92,13 @@ fn the_live_view_shows_progress_and_answers() {
 
     Use advisory locks, and retry.
 
-    No model contradicts another. Fused by google/gemini-4-argon from 2 answers,
-      starting from 3 x-ai/grok-4.7 (0 % changed).
+    Fused by google/gemini-4-argon from 2 answers, starting from 3 x-ai/grok-4.7 (0
+      % changed).
 
     Missing: 2 anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered
       403: Your input was flagged (next: rephrase the question, or ask a model of
       another provider)
-    Cost $0.0025 (fusing $0.0023), <time>.
+    Cost $0.0017 (fusing $0.0016), <time>.
     Kept as run <run>: `runs show @`.
     ");
 }

@@ -28,9 +28,9 @@ fn shown(sandbox: &Sandbox, arguments: &[&str], columns: u16) -> String {
 
 /// The list of runs without the age of the only run, which depends on the speed of the machine.
 fn without_age(list: &str) -> String {
-    let (head, after) = list.split_once("$0.0082  ").expect("it shows the cost");
+    let (head, after) = list.split_once("$0.0065  ").expect("it shows the cost");
     let question = after.find("How").expect("it shows the question");
-    format!("{head}$0.0082  <age>  {}", &after[question..])
+    format!("{head}$0.0065  <age>  {}", &after[question..])
 }
 
 #[test]
@@ -38,15 +38,15 @@ fn tables_fit_a_terminal_of_80_columns() {
     let sandbox = sandbox();
     insta::assert_snapshot!(without_age(&shown(&sandbox, &["runs", "list"], 80)), @"
     RUN                         STATUS    ANSWERS     COST  AGE      QUESTION
-    <run>  complete   3 of 3  $0.0082  <age>  How do I shard…
+    <run>  complete   3 of 3  $0.0065  <age>  How do I shard…
     ");
     insta::assert_snapshot!(shown(&sandbox, &["runs", "cost"], 80), @"
     MODEL                        RUNS  CALLS  TOKENS IN  TOKENS OUT       COST  …
-    google/gemini-4-argon           1      1       1045         428    $0.0064
+    google/gemini-4-argon           1      1        839         297    $0.0046
     openai/gpt-6.1-sol              1      1         13         114    $0.0012
     x-ai/grok-4.7                   1      1         13          89   $0.00056
     mistralai/mistral-large-4-0     1      1         13          39  $0.000091
-    total                                  4       1084         670    $0.0082
+    total                                  4        878         539    $0.0065
     no room for ESTIMATED, UNKNOWN, FAILED: a wider terminal, a pipe or `--json`
       shows all
     ");
@@ -93,11 +93,11 @@ fn tables_fit_other_widths_too() {
     }
     insta::assert_snapshot!(shown(&sandbox, &["runs", "cost"], 60), @"
     MODEL                        RUNS  CALLS       COST  …
-    google/gemini-4-argon           1      1    $0.0064
+    google/gemini-4-argon           1      1    $0.0046
     openai/gpt-6.1-sol              1      1    $0.0012
     x-ai/grok-4.7                   1      1   $0.00056
     mistralai/mistral-large-4-0     1      1  $0.000091
-    total                                  4    $0.0082
+    total                                  4    $0.0065
     no room for ESTIMATED, UNKNOWN, FAILED, TOKENS IN, TOKENS
       OUT: a wider terminal, a pipe or `--json` shows all
     ");

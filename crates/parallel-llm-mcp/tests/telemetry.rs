@@ -382,9 +382,9 @@ fn the_figures_count_a_known_run() {
     gen_ai_client_operation_duration_seconds_count{error_type="",gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon"} 2
     gen_ai_client_operation_duration_seconds_count{error_type="",gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="openai/gpt-6.1-sol"} 1
     gen_ai_client_operation_duration_seconds_count{error_type="upstream",gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="x-ai/grok-4.7"} 1
-    gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="input"} 996
+    gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="input"} 791
     gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="input"} 2
-    gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="output"} 555
+    gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="output"} 450
     gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="output"} 2
     gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="openai/gpt-6.1-sol",gen_ai_token_type="input"} 6
     gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="openai/gpt-6.1-sol",gen_ai_token_type="input"} 1
@@ -398,7 +398,7 @@ fn the_figures_count_a_known_run() {
     parallel_llm_calls_sent_total{model="openai/gpt-6.1-sol",provider="openrouter"} 1
     parallel_llm_calls_sent_total{model="x-ai/grok-4.7",provider="openrouter"} 1
     parallel_llm_circuits_open{provider="openrouter"} 0
-    parallel_llm_cost_usd_total{kind="reported",provider="openrouter"} 0.008674000000000001
+    parallel_llm_cost_usd_total{kind="reported",provider="openrouter"} 0.007214
     parallel_llm_failures_total{code="upstream",model="x-ai/grok-4.7",provider="openrouter"} 1
     parallel_llm_first_token_seconds_count{provider="openrouter"} 3
     parallel_llm_http_requests_total{method="GET",route="/runs/{run}",status="404"} 1
@@ -410,9 +410,9 @@ fn the_figures_count_a_known_run() {
     parallel_llm_spans_dropped_total 0
     parallel_llm_store_commit_queue 0
     parallel_llm_store_spill_files 0
-    parallel_llm_tokens_total{direction="input",model="google/gemini-4-argon",provider="openrouter"} 996
+    parallel_llm_tokens_total{direction="input",model="google/gemini-4-argon",provider="openrouter"} 791
     parallel_llm_tokens_total{direction="input",model="openai/gpt-6.1-sol",provider="openrouter"} 6
-    parallel_llm_tokens_total{direction="output",model="google/gemini-4-argon",provider="openrouter"} 555
+    parallel_llm_tokens_total{direction="output",model="google/gemini-4-argon",provider="openrouter"} 450
     parallel_llm_tokens_total{direction="output",model="openai/gpt-6.1-sol",provider="openrouter"} 112
     "#);
 }

@@ -139,15 +139,15 @@ fn a_cost_that_lacks_a_call_is_shown_as_a_minimum() {
     let sandbox = sandbox().scripted(MORE, broken);
     let output = sandbox.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).run();
     insta::assert_snapshot!(output.summary(), @"
-    No model contradicts another. Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
-    Cost at least $0.0016, up to $0.035 (fusing $0.0015), <time>.
+    According to google/gemini-3.8-flash, no model contradicts another. Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
+    Cost at least $0.0011, up to $0.035 (fusing $0.00100), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    assert_eq!(listed(&sandbox), "complete      2 of 2    ≥$0.0016");
+    assert_eq!(listed(&sandbox), "complete      2 of 2    ≥$0.0011");
     let report = runs(&sandbox, &["show", NEWEST, "--json"]).json();
     assert_eq!(report["cost_lacks_calls"], true);
     let events = runs(&sandbox, &["show", NEWEST, "--events"]).transcript();
-    insta::assert_snapshot!(events.lines().rfind(|line| line.contains("closed")).unwrap_or_default(), @"[ +<time>] closed: at least $0.0016, up to $0.035 in all");
+    insta::assert_snapshot!(events.lines().rfind(|line| line.contains("closed")).unwrap_or_default(), @"[ +<time>] closed: at least $0.0011, up to $0.035 in all");
 }
 
 #[test]
@@ -170,23 +170,23 @@ fn a_continuation_is_shown_like_the_first_part() {
     [ +<time>] seat 2 mistralai/mistral-large-4-0: asked
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
     [ +<time>] synthesizer 4 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 4 google/gemini-3.8-flash: answered, 775 bytes, 194 tokens, $0.0015
+    [ +<time>] synthesizer 4 google/gemini-3.8-flash: answered, 479 bytes, 120 tokens, $0.00100
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
 
 
-    No model contradicts another. Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0016 (fusing $0.0015), <time>.
+    According to google/gemini-3.8-flash, no model contradicts another. Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
+    Cost $0.0011 (fusing $0.00100), <time>.
     Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     insta::assert_snapshot!(masked_stderr(&runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
     [ +<time>] synthesizer 7 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 775 bytes, 194 tokens, $0.0015
+    [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 479 bytes, 120 tokens, $0.00100
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
 
 
-    No model contradicts another. Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0031 (fusing $0.0015), <time>.
+    According to google/gemini-3.8-flash, no model contradicts another. Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
+    Cost $0.0021 (fusing $0.00100), <time>.
     Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let events = runs(&sandbox, &["show", NEWEST, "--events"]).transcript();
@@ -196,9 +196,9 @@ fn a_continuation_is_shown_like_the_first_part() {
     [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16
     [ +<time>] closed: $0.000042 in all
     [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13
-    [ +<time>] closed: $0.0016 in all
+    [ +<time>] closed: $0.0011 in all
     [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
-    [ +<time>] closed: $0.0031 in all
+    [ +<time>] closed: $0.0021 in all
     ");
 }
 
@@ -237,7 +237,7 @@ fn wait_first_shows_how_far_the_run_is() {
     [ +<time>] run <run> is under way: 1 of 2 answered, waiting for mistralai/mistral-large-4-0
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
     [ +<time>] synthesizer 1 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 1 google/gemini-3.8-flash: answered, 775 bytes, 194 tokens, $0.0015
+    [ +<time>] synthesizer 1 google/gemini-3.8-flash: answered, 479 bytes, 120 tokens, $0.00100
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
     ");
 }
@@ -255,7 +255,7 @@ fn a_stopped_run_shows_its_result() {
     stopping: what has come is saved in run <run>; Ctrl-C stops at once
     waiting up to 25 s for an answer that is paid for either way; Ctrl-C leaves at once
     Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.00088 (fusing $0.00083), <time>.
+    Cost $0.00066 (fusing $0.00061), <time>.
     Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     its answer is kept: see it with `runs show <run>`
     ");

@@ -93,10 +93,12 @@ fn start(
     let wants_json = command.wants_json();
     let code = runtime.block_on(async {
         signals::survive_file_size_limit();
-        let code = dispatch(wire, &settings, console.clone(), command).await.unwrap_or_else(|error| {
-            console.fail(&error, wants_json);
-            exit::of(error.code)
-        });
+        // Boxed: the commands together hold kilobytes.
+        let code =
+            Box::pin(dispatch(wire, &settings, console.clone(), command)).await.unwrap_or_else(|error| {
+                console.fail(&error, wants_json);
+                exit::of(error.code)
+            });
         // A command that was stopped by a signal waits for no reader; otherwise a signal ends the wait.
         let stopped = exit::is_of_signal(code);
         console.written(stopped).await.map_or(code, exit::of_signal)

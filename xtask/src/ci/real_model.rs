@@ -369,7 +369,12 @@ mod tests {
 
     #[test]
     fn the_prompts_are_found_in_all_folders() {
-        assert!(prompts().unwrap().iter().any(|prompt| prompt.contains("You are the judge of a panel.")));
+        assert!(
+            prompts()
+                .unwrap()
+                .iter()
+                .any(|prompt| prompt.contains("You judge candidates, independent answers"))
+        );
     }
 
     #[test]

@@ -419,9 +419,9 @@ impl UpstreamCall {
         let silent = reply.text.trim().is_empty();
         let (answer, failure) = match &reply.end {
             End::Cancelled => {
-                self.settle(self.free_of_charge());
+                self.settle(None);
                 let answer = (!reply.text.is_empty()).then(|| self.answer(reply, &ReplyEnd::default()));
-                return Event::Cancelled { attempt, answer, cost: self.free_of_charge() };
+                return Event::Cancelled { attempt, answer, cost: None };
             }
             End::Whole(end) => (self.answer(reply, end), end.failure(silent, reply.thought)),
             End::Broken(failure) => (self.answer(reply, &ReplyEnd::default()), Some(failure.clone())),
@@ -438,15 +438,10 @@ impl UpstreamCall {
         // A refusal before any output costs nothing; the cost of a broken stream is unknown.
         let begun = reply.thought || reply.generation_id.is_some();
         let free = failure.unsent || (failure.is_refusal() && !begun);
-        let cost = answer.cost.or(free.then_some(PicoUsd::ZERO)).or(self.free_of_charge());
+        let cost = answer.cost.or_else(|| free.then_some(PicoUsd::ZERO));
         self.settle(cost);
         let retry = self.retry(&failure);
         Event::Failed { attempt, failure, retry, cost, elapsed_ms: reply.elapsed_ms }
-    }
-
-    /// The cost of a call to the user's own machine, which asks for no money; `None` for any other.
-    fn free_of_charge(&self) -> Option<PicoUsd> {
-        (self.seat.price_source == PriceSource::OwnMachine).then_some(PicoUsd::ZERO)
     }
 
     fn answer(&self, reply: &Reply, end: &ReplyEnd) -> Answer {
@@ -457,8 +452,8 @@ impl UpstreamCall {
         answer.finish.clone_from(&end.finish);
         answer.usage = end.usage;
         let computed = || Some(self.seat.price?.cost(end.usage.input_tokens?, end.usage.output_tokens?));
-        answer.cost = end.cost.or_else(computed).or(self.free_of_charge());
-        answer.cost_is_estimate = end.cost.is_none() && self.free_of_charge().is_none();
+        answer.cost = end.cost.or_else(computed);
+        answer.cost_is_estimate = end.cost.is_none();
         answer.served_model.clone_from(&end.served_model);
         answer.generation_id = end.generation_id.clone().or_else(|| reply.generation_id.clone());
         answer.connected_ms = reply.connected_ms;

@@ -8,9 +8,10 @@ use crate::plan::caller_slot::CallerSlot;
 use crate::plan::flow::{PlannedFlow, chain_of};
 use crate::plan::step::{Step, StepKey, StepRole, longest_tokens};
 use crate::plan::worst_case::WorstCase;
+use crate::prompt::reply::OBJECTIONS_BYTES_MAX;
 use crate::request::catalogue::PriceSource;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::request::strategy::StrategyOptions;
+use crate::request::strategy::{Calls, StrategyChoice, StrategyOptions};
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
 
@@ -86,13 +87,13 @@ impl RunPlan {
     }
 
     /// What the strategy of a synthesizer makes one text of, and the options of the strategy.
-    fn inputs_of(&self, synthesizer: SeatNumber) -> (Cow<'_, [Seat]>, StrategyOptions) {
+    fn inputs_of(&self, synthesizer: SeatNumber) -> (Cow<'_, [Seat]>, StrategyChoice) {
         let of_stage = self.flow.as_ref().and_then(|flow| {
             let number = flow.of_synthesizer(synthesizer)?;
             let inputs = flow.inputs(&self.seats, &self.synthesizers).swap_remove(number.index());
-            Some((Cow::Owned(inputs), flow.stage(number)?.strategy_options))
+            Some((Cow::Owned(inputs), flow.stage(number)?.strategy_choice()))
         });
-        of_stage.unwrap_or((Cow::Borrowed(&self.seats), self.strategy_options))
+        of_stage.unwrap_or((Cow::Borrowed(&self.seats), self.strategy_choice()))
     }
 
     /// The worst case of these slots. Its amount is that of the calls made if none fails; what others cost is reserved when
@@ -177,7 +178,7 @@ impl RunPlan {
                 return budget::worst_call(seat, input_bytes).known();
             }
             CallerSlot::Synthesizer(number) => {
-                let (inputs, options) = self.inputs_of(number);
+                let (inputs, StrategyChoice { strategy, options }) = self.inputs_of(number);
                 // A single answer is not fused.
                 if inputs.len() < 2 {
                     return Some(PicoUsd::ZERO);
@@ -185,7 +186,12 @@ impl RunPlan {
                 let answers = longest_tokens(options, inputs.iter(), inputs.len());
                 // A separate analysis, which is then read, has the same output cap as the text.
                 let analysis = if options.is_analysis_separate() { seat.max_tokens } else { 0 };
-                2 * tokens_in(self.input_bytes()) + answers + u64::from(analysis)
+                // A chair reads the objections of reviewers beside the answers.
+                let objections = match strategy.calls() {
+                    Calls::Reviews => tokens_in(OBJECTIONS_BYTES_MAX) * inputs.len() as u64,
+                    Calls::None | Calls::Verdict | Calls::Layers => 0,
+                };
+                2 * tokens_in(self.input_bytes()) + answers + objections + u64::from(analysis)
             }
             CallerSlot::Step(number) => self.steps.get(number.index())?.input_tokens_max,
         };

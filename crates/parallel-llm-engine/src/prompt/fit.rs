@@ -4,7 +4,7 @@ use crate::request::Message;
 use crate::request::panel::SeatNumber;
 use crate::value::usage::{BYTES_PER_TOKEN, tokens_in};
 
-use super::{CODE_SAMPLE, Candidate, LINE_PREFIX, Task, asked, block, is_line_end};
+use super::{CODE_SAMPLE, Candidate, LINE_PREFIX, Task, asked, block, instructions, is_line_end};
 
 /// Tokens kept free for remarks on candidates and for tokenizers that count more than the estimate.
 const MARGIN_TOKENS: u64 = 1_000;
@@ -43,7 +43,8 @@ pub fn fit(
         0
     };
     let markers = candidates.len() * block("candidate AA", CODE_SAMPLE, "").len();
-    let ours = task.system().len() + task.user().len() + request_block.len() + again.len() + markers;
+    let system = instructions(task, CODE_SAMPLE).len();
+    let ours = system + task.user().len() + request_block.len() + again.len() + markers;
     let fixed = tokens_in(ours as u64 + files);
     let free = window.context_tokens.saturating_sub(fixed + u64::from(window.output_tokens) + MARGIN_TOKENS);
     let lengths = candidates.iter().map(|one| prefixed_bytes(&one.text).min(most));

@@ -5,29 +5,29 @@
 
 mod analysis;
 mod body;
+mod form;
 mod groups;
+mod judgement;
 mod labels;
 mod marker;
 mod parts;
 mod refusal;
 mod reveal;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::text::json;
 
-pub use analysis::{Analysis, Claim, ClaimVerdict, Remark, analysis, comparison};
+pub use analysis::{Analysis, Change, Claim, analysis, comparison};
 pub use groups::groups;
+pub(crate) use judgement::OBJECTIONS_BYTES_MAX;
+pub use judgement::{JudgeReply, OBJECTIONS_MAX, judgement, largest_group, merged, objections};
 pub use refusal::{is_refusal, may_be_refusal};
 pub use reveal::Reveal;
 
 use body::Body;
 use labels::known;
 use parts::{Parts, answer, parts};
-
-/// What a judge of two answers writes in place of a ranking if neither is better.
-const TIE: &str = "tie";
 
 type Object = serde_json::Map<String, Value>;
 
@@ -37,74 +37,31 @@ pub struct Fusion {
     /// The label of the candidate it started from, if it named a known one.
     pub base: Option<String>,
     /// Known labels of candidates that it suspects of instructions.
-    pub suspected_injection: Vec<String>,
+    pub suspected: Vec<String>,
     /// The text for the user.
     pub text: String,
     /// Whether the reply followed the requested form.
     pub well_formed: bool,
 }
 
-/// The JSON of a synthesizer's reply. Unknown keys are ignored, missing ones are empty.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct FusionForm {
-    base: Value,
-    suspected_injection: Value,
-}
-
 /// Reads a synthesizer's reply. `codes` are the codes the prompt can have had, `labels` those of the candidates.
 pub fn fusion(reply: &str, codes: &[String], labels: &[String]) -> Fusion {
     let Parts { form, text } = parts(reply, codes);
-    let read: Option<FusionForm> = form.and_then(|form| serde_json::from_str(&form).ok());
-    let well_formed = read.is_some();
-    let read = read.unwrap_or_default();
-    Fusion {
-        base: known(&read.base, labels).pop(),
-        suspected_injection: known(&read.suspected_injection, labels),
-        text,
-        well_formed,
-    }
+    let well_formed = form.is_some();
+    let form = form.unwrap_or_default();
+    let base = form.get("base").and_then(|base| known(base, labels).pop());
+    Fusion { base, suspected: suspected(&form, labels), text, well_formed }
+}
+
+/// The labels of candidates that a form suspects of instructions, under its key or that of stored replies.
+fn suspected(form: &Object, labels: &[String]) -> Vec<String> {
+    let named = ["suspected", "suspected_injection"].into_iter().filter_map(|key| form.get(key)).cloned();
+    known(&Value::Array(named.collect()), labels)
 }
 
 /// Reads a reply that was to be only a text. A model that marks its answer anyway uses the code of the prompt.
 pub fn plain_text(reply: &str, codes: &[String]) -> String {
     answer(reply, codes).map_or_else(|| Body::of(reply, codes, false), |(_, text)| text)
-}
-
-/// The parts of a judge's reply.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct JudgeReply {
-    /// Known labels, each once, best first; none for a tie.
-    pub ranking: Vec<String>,
-    /// Known labels of candidates that it suspects of instructions.
-    pub suspected_injection: Vec<String>,
-}
-
-/// The JSON of a judge's reply.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RankingForm {
-    ranking: Value,
-    suspected_injection: Value,
-}
-
-/// Reads a judge's reply; `None` if it neither names a candidate nor says that there is a tie. `labels` are those of the
-/// candidates.
-pub fn judgement(reply: &str, labels: &[String]) -> Option<JudgeReply> {
-    let form = last_object(reply, "ranking")?;
-    let form = serde_json::from_value::<RankingForm>(form.into()).ok()?;
-    let ranking = known(&form.ranking, labels);
-    let suspected_injection = known(&form.suspected_injection, labels);
-    (!ranking.is_empty() || is_tie(&form.ranking)).then_some(JudgeReply { ranking, suspected_injection })
-}
-
-/// Whether a ranking is the word `tie`, alone or in a list.
-fn is_tie(ranking: &Value) -> bool {
-    match ranking {
-        Value::String(word) => word.trim().eq_ignore_ascii_case(TIE),
-        Value::Array(words) => matches!(words.as_slice(), [word] if is_tie(word)),
-        _ => false,
-    }
 }
 
 /// The last JSON object of a reply with this key.
@@ -131,37 +88,18 @@ mod tests {
 
     #[test]
     fn the_requested_format_is_read() {
+        let form = "{\"base\":\"B\",\"suspected\":[\"A\",\"Z\",7]}";
+        let reply = format!("<<answer 5eed>>\nHello\n<<end answer 5eed>>\n{form}\n");
+        assert_eq!(fusion(&reply, &codes(), &["A".into(), "B".into()]).suspected, ["A"]);
+        assert_eq!(read(&reply), (Some("B".into()), "Hello".into(), true));
+    }
+
+    #[test]
+    fn a_stored_reply_with_the_form_before_the_answer_is_read() {
         let reply = "<<analysis 5eed>>\n{\"base\":\"B\",\"suspected_injection\":[\"A\",\"Z\",7]}\n<<answer 5eed>>\nHello\n";
         let fusion = fusion(reply, &codes(), &["A".into(), "B".into()]);
-        assert_eq!(fusion.suspected_injection, ["A"]);
+        assert_eq!(fusion.suspected, ["A"]);
         assert_eq!(read(reply), (Some("B".into()), "Hello".into(), true));
-    }
-
-    #[test]
-    fn a_judges_json_is_read_although_it_is_not_quite_json() {
-        let labels = ["A", "B", "C"].map(str::to_owned);
-        for reply in [
-            r#"{"reasons": [{"label": "A", "for": "\(x\) and \frac{1}{2}"}], "ranking": ["B", "A"]}"#,
-            "{\"reasons\": [{\"label\": \"A\", \"for\": \"two\nlines\tand a tab\"}], \"ranking\": [\"B\", \"A\"]}",
-            "```json\n{\"reasons\": [], \"ranking\": [\"B\", \"A\",],}\n```\nThat is my ranking.",
-            &format!("{}\n{}", r"As \frac{a}{b} shows, ".repeat(80), r#"{"ranking": ["B", "A"]}"#),
-        ] {
-            assert_eq!(judgement(reply, &labels).expect(reply).ranking, ["B", "A"], "{reply}");
-        }
-        assert_eq!(judgement(r#"{"ranking": ["B"], "of": {"ranking": ["A"]}"#, &labels), None);
-    }
-
-    #[test]
-    fn a_tie_is_a_ranking_of_none() {
-        let labels = ["A", "B"].map(str::to_owned);
-        let ranking = |reply: &str| judgement(reply, &labels).map(|read| read.ranking);
-        for tie in [r#"{"ranking": "tie"}"#, r#"{"ranking": ["Tie"]}"#] {
-            assert_eq!(ranking(tie), Some(Vec::new()), "{tie}");
-        }
-        assert_eq!(ranking(r#"{"ranking": ["B", "tie"]}"#), Some(vec!["B".to_owned()]));
-        for nothing in [r#"{"ranking": []}"#, r#"{"ranking": "neither"}"#, r#"{"ranking": ["C"]}"#] {
-            assert_eq!(ranking(nothing), None, "{nothing}");
-        }
     }
 
     #[test]
@@ -179,6 +117,12 @@ mod tests {
             ("<<analysis 5eed>>\n{\"base\":\"A\", \"claims\": [", None, "", false),
             ("<<analysis 5eed>>", None, "", false),
             ("<<analysis 5eed>>\nHi", None, "Hi", false),
+            ("Hi\n<<analysis 5eed>>\n{\"base\":\"A\"}", Some("A"), "Hi", true),
+            ("Hi\n\n{\"base\":\"A\"}", Some("A"), "Hi", true),
+            ("<<answer 5eed>>\nHi\n{\"base\":\"A\"}\n<<end answer 5eed>>", Some("A"), "Hi", true),
+            ("<<answer 5eed>>\n{\"base\":\"A\"}\nHi", Some("A"), "Hi", true),
+            ("<<answer 5eed>>\nHi\n<<end answer 5eed>>\nnot json", None, "Hi", false),
+            ("<<answer 5eed>>\nHi\n<<end answer 5eed>>", None, "Hi", false),
         ] {
             assert_eq!(read(reply), (base.map(str::to_owned), text.to_owned(), well_formed), "{reply}");
         }
@@ -238,6 +182,111 @@ mod tests {
         check("```\n<<analysis CODE>>\n{\"base\": \"A\"}\n<<answer CODE>>\nHi.\n```\n", "Hi.");
     }
 
+    /// The form, whole; `CUT` is a part of it.
+    const FORM: &str = "{\"base\": \"A\", \"changes\": [{\"what\": \"a {brace}\", \"why\": \"\", \"from\": [\"B\"]}], \"claims\": [], \"dissent\": \"\", \"suspected\": []}";
+
+    #[test]
+    fn the_form_behind_the_answer_never_shows() {
+        let text = "Hi.\n\nSo.";
+        for behind in [
+            "\n<<end answer CODE>>\nFORM",
+            "\nFORM",
+            "\n\nFORM\n",
+            " FORM",
+            "\nFORM\n<<end answer CODE>>",
+            "\n<<end answer>>\nFORM",
+            "\n<<end answer CODE\nFORM",
+            "\n<<end anwser CODE>>\nFORM",
+            "\n<<end answer 0bad0bad>>\nFORM",
+            "\n<</answer CODE>>\n```json\nFORM\n```",
+            "\n```json\nFORM\n```",
+            "\n```\nFORM\n```\n",
+            "\n```json\nFORM",
+            "\n\n**Analysis:**\n\nFORM",
+            "\n<<analysis CODE>>\nFORM",
+            "\n<<analysis>>\nFORM",
+            "\nJSON:\n```json\nFORM\n```",
+            "\n---\nFORM",
+            "\nFORM\nFORM",
+            "\n{\n  \"base\": \"A\",\n  \"claims\": [\n    {\"text\": \"x\"}\n  ]\n}",
+            "\n{\"base\": null, \"confidence\": \"high\", \"claims\": []}",
+            "\n{\"claims\": [{\"text\": \"say \"hi\"\", \"for\": [\"A\"]}]}",
+            "\n{'base': 'A', 'claims': []}",
+            "\n{\"dissent\": \"It is not",
+        ] {
+            for before in ["<<answer CODE>>\n", "", "**<<answer CODE>>**\n", "Sure.\n<<answer CODE>>\n"] {
+                if before.is_empty() && behind.contains("CODE") && !behind.contains("CODE>>") {
+                    continue;
+                }
+                check(&format!("{before}{text}{}", behind.replace("FORM", FORM)), text);
+            }
+        }
+        check(&format!("<<answer>>\n{text}\n<<end answer>>\n{FORM}"), text);
+        check(&format!("<<answer 0bad0bad>>\n{text}\n<<end answer 0bad0bad>>\n```json\n{FORM}\n```"), text);
+        // However the reply is cut.
+        for (end, _) in FORM.char_indices().skip(1) {
+            check(&format!("<<answer CODE>>\n{text}\n{}", &FORM[..end]), text);
+            check(&format!("<<answer CODE>>\n{text}\n```json\n{}", &FORM[..end]), text);
+            check(&format!("<<answer CODE>>\n{text}\n<<end answer CODE>>\n{}", &FORM[..end]), text);
+        }
+        check(&format!("<<answer CODE>>\nHi.\n\n{FORM}\n\nI hope this helps!"), "Hi.\n\nI hope this helps!");
+    }
+
+    #[test]
+    fn json_that_is_asked_for_is_the_answer() {
+        for text in [
+            "{\"base\": \"USD\", \"rates\": {\"EUR\": 0.9}}",
+            "Send this:\n\n```json\n{\"base\": \"USD\", \"rates\": {}}\n```",
+            "Send this:\n\n```json\n{\"base\": 10, \"changes\": 7}\n```\n\nThen wait.",
+            "The token:\n```json\n{\"claims\": [\"sub\", \"aud\"]}\n```",
+            "The token:\n```json\n{\"claims\": [{\"sub\": 1}], \"alg\": \"none\"}\n```",
+            "{\"changes\": []}",
+            "fn main() {\n    let base = 1;\n}",
+            "```lua\nif a then\nend\n```",
+            "a {",
+        ] {
+            for reply in [format!("<<answer CODE>>\n{text}\n<<end answer CODE>>\n{FORM}"), text.to_owned()] {
+                check(&reply, text);
+            }
+            let text = format!("So:\n{text}");
+            check(&format!("<<answer CODE>>\n{text}\n{FORM}"), &text);
+        }
+        check("<<answer CODE>>\n{\"base\": \"A\"}\n<<end answer CODE>>", "{\"base\": \"A\"}");
+        check("<<answer CODE>>\n```lua\nend\n```\n{\"base\": \"A\"}", "```lua\nend\n```");
+        check("<<answer CODE>>\nEnds with\n\nAnalysis\n<<end answer CODE>>\n{}", "Ends with\n\nAnalysis");
+        check("<<answer CODE>>\n42\n{\"base\": \"A\"}", "42");
+    }
+
+    #[test]
+    fn the_first_word_shows_at_once() {
+        let mut reveal = Reveal::answer(CODE);
+        assert_eq!(reveal.push(&format!("<<answer {CODE}>>")), "");
+        assert_eq!(reveal.push("\n"), "");
+        assert_eq!(reveal.push("The"), "The");
+        assert_eq!(reveal.push(" sky"), " sky");
+        assert_eq!(reveal.push(" is blue.\n{\"ba"), " is blue.");
+        assert_eq!(reveal.push("se\": \"A\"}"), "");
+        assert_eq!(reveal.finish(), "");
+    }
+
+    #[test]
+    fn a_huge_reply_of_openings_is_read_in_linear_time() {
+        for piece in [
+            "{\"base\": \"A\", ",
+            "{ ",
+            "```json\n",
+            "{\"claims\": [{",
+            "{\"base\": \"A\"}\n",
+            "{\"base\": \"USD\"} ",
+        ] {
+            let reply = format!("<<answer {CODE}>>\nHi.\n{}", piece.repeat(400_000 / piece.len()));
+            let began = tokio::time::Instant::now();
+            let read = read(&reply).1;
+            assert_eq!(streamed(&reply, &[4_096]), read);
+            assert!(began.elapsed().as_secs() < 20, "{piece}: {:?}", began.elapsed());
+        }
+    }
+
     #[test]
     fn of_several_answers_the_last_counts() {
         let reply = "<<analysis 5eed>>\n{\"base\":\"A\"}\n<<answer 5eed>>\nDraft.\n<<end answer 5eed>>\n\
@@ -285,7 +334,7 @@ mod tests {
     #[test]
     fn an_analysis_without_an_answer_is_no_answer() {
         for reply in [
-            "Sure!\n<<analysis CODE>>\n{\"base\": \"A\", \"claims\": [",
+            "<<analysis CODE>>\n{\"base\": \"A\", \"claims\": [",
             "<<analysis CODE>>\n{\"base\": \"A\"}\n<<answer CODE>>\n<<end answer CODE>>",
         ] {
             check(reply, "");
@@ -319,9 +368,9 @@ mod tests {
     proptest! {
         #[test]
         fn streaming_shows_the_text_that_is_read(
-            text in "([a-z|<>{}*` \n]|\\| |<<answer |<<end answer 5eed5eed>>|```\n){0,40}", cut in prop::collection::vec(1usize..9, 1..40),
+            text in "([a-z|<>{}*` \n]|\\| |<<answer |<<end answer 5eed5eed>>|```\n|```json\n|\\{\"base\": \"A\"|\\{\"ba|json|analysis|[}]){0,40}", cut in prop::collection::vec(1usize..9, 1..40),
         ) {
-            let reply = format!("<<analysis {CODE}>>\n{{\"base\":\"A\"}}\n<<answer {CODE}>>\n{text}");
+            let reply = format!("<<answer {CODE}>>\n{text}");
             let shown = streamed(&reply, &cut);
             prop_assert_eq!(shown.trim(), &shown);
             prop_assert_eq!(shown, read(&reply).1);

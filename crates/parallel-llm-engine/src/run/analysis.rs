@@ -4,7 +4,7 @@
 
 use crate::plan::seed;
 use crate::plan::step::StepRole;
-use crate::prompt::reply::{self, Analysis, Claim};
+use crate::prompt::reply::{self, Analysis};
 use crate::run::Run;
 
 /// The analysis by the synthesizer of the current text, or by a separate call. `None` if there was none, if the reply has
@@ -20,30 +20,5 @@ pub fn of(run: &Run) -> Option<Analysis> {
     match run.plan.role_of(reading.by) {
         Some(StepRole::Analyst) => reply::comparison(&reply.text, &shown),
         _ => reply::analysis(&reply.text, &seed::codes_of(&run.plan, reading.by), &shown),
-    }
-}
-
-/// How many answers make a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClaimStatus {
-    /// All answers make it.
-    Consensus,
-    /// Some answer contradicts it.
-    Contradiction,
-    /// One answer makes it, and none contradicts it.
-    Unique,
-    /// Some answers make it, and the others do not mention it.
-    Shared,
-}
-
-impl ClaimStatus {
-    /// The status of a claim among `answers` answers.
-    pub const fn of(claim: &Claim, answers: usize) -> Self {
-        match (claim.supported_by.len(), claim.contradicted_by.len()) {
-            (_, 1..) => Self::Contradiction,
-            (all, 0) if all > 1 && all == answers => Self::Consensus,
-            (1, 0) => Self::Unique,
-            _ => Self::Shared,
-        }
     }
 }

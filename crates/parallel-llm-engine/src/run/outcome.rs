@@ -85,8 +85,22 @@ pub struct Verdict {
     pub step: StepNumber,
     /// The model of the judge.
     pub by: ModelRef,
-    /// The seats of the answers it ranked, best first; none for a tie. Answers it did not name are left out.
+    /// The seats of the answers it ranked, best first; none if it found none best. Answers it did not name are left out.
     pub ranking: Vec<SeatNumber>,
+    /// The seats that are first together; none if one is first, or if all are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tied: Vec<SeatNumber>,
+}
+
+impl Verdict {
+    /// The seats that are first: one, those that are first together, or `all`.
+    pub(crate) fn first(&self, all: &[SeatNumber]) -> Vec<SeatNumber> {
+        match (self.tied.as_slice(), self.ranking.as_slice()) {
+            ([], []) => all.to_vec(),
+            ([], [first, ..]) => vec![*first],
+            (tied, _) => tied.to_vec(),
+        }
+    }
 }
 
 /// The judgements of a run.

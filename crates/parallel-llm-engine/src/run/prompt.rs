@@ -3,6 +3,7 @@
 //!
 //! Invariant: a prompt that is made again is equal to the one that was sent, letter by letter, or there is none.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::agreement::{AnswerText, value_of};
@@ -11,7 +12,7 @@ use crate::plan::caller_slot::CallerSlot;
 use crate::prompt::reply;
 use crate::prompt::{self, Candidate, Exhibits, Task};
 use crate::request::Message;
-use crate::request::panel::Seat;
+use crate::request::panel::{Seat, SeatNumber};
 use crate::run::event::{Attempt, Event, Recorded};
 use crate::run::outcome::Reading;
 use crate::run::prompt_record::{PromptRecord, ShownAnswer, hash};
@@ -43,12 +44,15 @@ fn again(
 ) -> Option<Arc<[Message]>> {
     let task = Task::ALL.iter().copied().find(|task| task.name() == record.task)?;
     let shown = record.answers.iter().enumerate();
-    let candidates: Vec<Candidate> =
+    let mut candidates: Vec<Candidate> =
         shown.map(|(index, one)| candidate(one, index, events)).collect::<Option<_>>()?;
-    let candidates = match task {
-        Task::Equivalence => short_answers(plan, slot, candidates, events)?,
-        _ => candidates,
-    };
+    let objections = objections(&record.reviews, events)?;
+    for one in &mut candidates {
+        one.objections = objections.get(&one.seat).cloned().unwrap_or_default();
+    }
+    if task == Task::Equivalence {
+        candidates = short_answers(plan, slot, candidates, events)?;
+    }
     let analysis = match &record.analysis {
         Some(reading) => analysis(reading, events)?,
         None => String::new(),
@@ -73,6 +77,7 @@ fn candidate(answer: &ShownAnswer, index: usize, events: &[Recorded]) -> Option<
         answer_hash: answer.text_hash.clone(),
         stops_early: answer.stops_early,
         peer_rank: answer.peer_rank,
+        objections: Vec::new(),
     })
 }
 
@@ -91,6 +96,14 @@ fn short_answers(
         Some(Candidate { text, ..candidate })
     };
     candidates.into_iter().map(short).collect()
+}
+
+/// The objections in the replies of reviewers, by seat.
+fn objections(reviews: &[Reading], events: &[Recorded]) -> Option<BTreeMap<SeatNumber, Vec<String>>> {
+    let of = |review: &Reading| {
+        Some(reply::objections(text(events, &review.reply_hash)?, &review.labelled_seats()))
+    };
+    Some(reply::merged(reviews.iter().map(of).collect::<Option<Vec<_>>>()?))
 }
 
 /// The analysis in a reply, as the writer of the text is shown it.

@@ -32,6 +32,9 @@ pub struct PromptRecord {
     /// The reply whose analysis of the answers it shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Reading>,
+    /// The replies whose objections to the answers it shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<Reading>,
     /// BLAKE3 of its texts, in hexadecimal.
     pub hash: String,
 }
@@ -72,7 +75,7 @@ impl PromptRecord {
         task: Task,
         code: &str,
         Exhibits { candidates, .. }: Exhibits<'_>,
-        analysis: Option<&Reading>,
+        (analysis, reviews): (Option<&Reading>, &[Reading]),
         messages: &[Message],
     ) -> Self {
         Self {
@@ -81,6 +84,7 @@ impl PromptRecord {
             answers: candidates.iter().map(ShownAnswer::of).collect(),
             own: None,
             analysis: analysis.cloned(),
+            reviews: reviews.to_vec(),
             hash: hash(messages),
         }
     }

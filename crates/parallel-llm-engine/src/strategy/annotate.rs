@@ -23,7 +23,7 @@ const HOSTS_MAX: usize = 8;
 /// Adds the warnings about these answers and the text to an outcome.
 pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Outcome) -> Outcome {
     let expected = Expected::by_any(context.plan.messages.iter().flat_map(Message::texts));
-    take_hidden_out(&mut outcome);
+    take_hidden_out(context, &mut outcome);
     for one in usable {
         let signs = injection::unexpected_signs(&one.answer.text, expected);
         let about: Vec<&str> = signs.iter().map(|sign| sign.about()).collect();
@@ -60,9 +60,10 @@ fn same_vendor(context: &RunContext, usable: &[Usable], outcome: &Outcome) -> Ve
 }
 
 /// Takes out of a text of the panel what no person sees, as it is taken out of what a reader is shown. The stored answers
-/// keep it. A fused text was written by a model that was shown none of it.
-fn take_hidden_out(outcome: &mut Outcome) {
-    if outcome.kind == OutcomeKind::Fused {
+/// keep it. A fused text was written by a model that was shown none of it, and where one model was asked nothing was picked:
+/// its text is what was asked for, byte for byte.
+fn take_hidden_out(context: &RunContext, outcome: &mut Outcome) {
+    if outcome.kind == OutcomeKind::Fused || context.plan.seats.len() < 2 {
         return;
     }
     let Some(text) = outcome.text.as_deref() else { return };

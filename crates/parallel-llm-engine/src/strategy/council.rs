@@ -1,4 +1,5 @@
-//! The strategy `council`: the seats rank each other's anonymous answers, and a chair that knows the ranking writes the text.
+//! The strategy `council`: the seats rank each other's anonymous answers and object to them, and a chair that knows both
+//! writes the text.
 //!
 //! No seat ranks its own answer. Each sees the others in another order, so that over all seats every answer is once at
 //! every position. If no chair can write, the answer ranked best is selected.
@@ -11,7 +12,7 @@ use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::{StepKey, StepRole};
-use crate::prompt::{PeerRank, Task};
+use crate::prompt::{PeerRank, Task, reply};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Judging, Outcome, Shortened};
 use crate::strategy::parts::answers::Answers;
@@ -19,7 +20,7 @@ use crate::strategy::parts::best::best_among;
 use crate::strategy::parts::call::Dependents;
 use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::judge::{self, JudgeCall, Judgement};
-use crate::strategy::parts::shown::{Assignment, Order, Shown};
+use crate::strategy::parts::shown::{Assignment, Beside, Order, Peers, Shown};
 use crate::strategy::parts::verbatim::{lone, strongest, verbatim};
 use crate::strategy::parts::{call, chain, fusion};
 use crate::value::answer::Failure;
@@ -44,7 +45,8 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
         return Outcome::none(why.clone());
     }
     let ranks = ranks(usable, &reviews.judgements);
-    let written = chain::ask(context, usable, CHAIR, |chair| write(context, chair, usable, &ranks)).await;
+    let peers = reviews.peers(&ranks);
+    let written = chain::ask(context, usable, CHAIR, |chair| write(context, chair, usable, &peers)).await;
     let mut outcome = best_ranked(context, usable, &ranks, written);
     if let Some(worth) = &mut outcome.worth {
         worth.extra_ms = context.deadline.elapsed_ms().saturating_sub(began_ms);
@@ -61,6 +63,20 @@ struct Reviews {
 }
 
 impl Reviews {
+    /// What the chair is shown of them. The objections of members whose own answers are ranked best come first.
+    fn peers(&self, ranks: &[Rank]) -> Peers {
+        let place = |seat: SeatNumber| ranks.iter().position(|rank| rank.seat == seat).unwrap_or(ranks.len());
+        let mut reviews: Vec<&(SeatNumber, Judgement)> = self.judgements.iter().collect();
+        reviews.sort_by_key(|(member, _)| place(*member));
+        let objections = reviews.iter().map(|(_, judgement)| judgement.objections.clone());
+        let peer_rank = |rank: &Rank| Some((rank.seat, peer_rank(ranks, rank.seat)?));
+        Peers {
+            ranks: ranks.iter().filter_map(peer_rank).collect(),
+            objections: reply::merged(objections),
+            readings: reviews.iter().map(|(_, judgement)| judgement.reading.clone()).collect(),
+        }
+    }
+
     /// Adds the rankings and their warnings to an outcome.
     fn with_reviews(self, context: &RunContext, mut outcome: Outcome) -> Outcome {
         let failed = |(seat, failure): &(SeatNumber, Failure)| {
@@ -105,8 +121,9 @@ async fn reviews(context: &Arc<RunContext>, usable: &[Usable]) -> Reviews {
     reviews
 }
 
-/// The rank of one answer: the sum of its positions (0 is best) in the rankings of all members but its author. Every member
-/// ranks the same number of answers, so the mean position orders the answers.
+/// The rank of one answer: twice the sum of its positions (0 is best) in the rankings of all members but its author. Answers
+/// that are first together share the mean of their positions, hence twice. Every member ranks the same number of answers, so
+/// the mean position orders the answers.
 struct Rank {
     seat: SeatNumber,
     positions: usize,
@@ -122,11 +139,16 @@ impl Rank {
 
 /// The ranks of the answers with at least one ranking, best first. An answer that a ranking leaves out is last in it.
 fn ranks(usable: &[Usable], judgements: &[(SeatNumber, Judgement)]) -> Vec<Rank> {
-    let last = usable.len().saturating_sub(2);
+    let last = 2 * usable.len().saturating_sub(2);
     let rank = |one: &Usable| {
         let others = judgements.iter().filter(|(member, _)| *member != one.seat);
-        let positions = others.map(|(_, judgement)| {
-            judgement.verdict.ranking.iter().position(|seat| *seat == one.seat).unwrap_or(last)
+        let positions = others.map(|(_, Judgement { verdict, .. })| {
+            let position = verdict.ranking.iter().position(|seat| *seat == one.seat);
+            match position {
+                _ if verdict.tied.contains(&one.seat) => verdict.tied.len() - 1,
+                Some(position) => 2 * position,
+                None => last,
+            }
         });
         let positions: Vec<usize> = positions.collect();
         Rank { seat: one.seat, positions: positions.iter().sum(), members: positions.len() }
@@ -148,11 +170,11 @@ async fn write(
     context: &Arc<RunContext>,
     chair: Seat,
     usable: &[Usable],
-    ranks: &[Rank],
+    peers: &Peers,
 ) -> Result<Outcome, Failure> {
     let slot = CallerSlot::Synthesizer(chair.number);
-    let shown = Shown::to(context, slot, Assignment::once(Task::Chair), usable);
-    let shown = shown.ranked(|seat| peer_rank(ranks, seat));
+    let beside = Beside::Peers(peers.clone());
+    let shown = Shown::beside(context, slot, Assignment::once(Task::Chair), usable, beside);
     fusion::fuse_shown(context, CHAIR, &chair, shown, usable).await
 }
 

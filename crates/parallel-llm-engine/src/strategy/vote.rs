@@ -4,13 +4,13 @@
 //! answers cannot be compared by value, the one closest to the others is selected. Between clusters of equal weight, the one
 //! with the strongest seat wins, else the one with the first seat.
 
-use std::sync::Arc;
+use std::future::{Ready, ready};
 
 use crate::call::run_context::RunContext;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::counting;
 
-pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
-    counting::counted(context, answers)
+pub(super) fn decide(context: &RunContext, answers: Answers<'_>) -> Ready<Outcome> {
+    ready(counting::counted(context, answers))
 }

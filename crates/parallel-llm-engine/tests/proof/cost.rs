@@ -50,7 +50,7 @@ fn seat(rng: &mut Rng) -> Vec<(Reply, PicoUsd)> {
 
 /// Replies to any call that shows answers, in whichever format it requests.
 fn reading_reply(call: &Call) -> String {
-    if prompt(call).contains("<<analysis ") {
+    if prompt(call).contains("<<answer ") {
         return synthesis_reply(call, r#"{"base": "A"}"#, "All of them.");
     }
     verdict(candidates(call).into_iter().map(|(label, _)| label))

@@ -26,7 +26,7 @@ fn reply(name: &'static str) -> Reply {
         let text = format!("{name} {:?} ", call.attempt.slot).repeat(ANSWER_BYTES);
         let text = text[..ANSWER_BYTES].to_owned();
         let prompt = prompt(call);
-        if prompt.contains("<<analysis ") {
+        if prompt.contains("<<answer ") || prompt.contains("<<analysis ") {
             return synthesis_reply(call, r#"{"base": "A"}"#, &text);
         }
         let is_reader = name.starts_with("fuser") || prompt.contains("\"ranking\"");
@@ -39,9 +39,9 @@ fn reply(name: &'static str) -> Reply {
 fn comparison(labels: impl Iterator<Item = String>) -> String {
     let labels: Vec<String> = labels.collect();
     let answers: Vec<_> = labels.iter().map(|label| json!({"label": label, "answer": label})).collect();
-    let claim =
-        json!({"text": "It is so.", "supported_by": labels, "contradicted_by": [], "verdict": "kept"});
-    json!({"claims": [claim], "base": "A", "ranking": labels, "answers": answers}).to_string()
+    let claim = json!({"text": "It is so.", "for": labels, "against": []});
+    json!({"claims": [claim], "base": "A", "ranking": labels, "groups": [labels], "answers": answers})
+        .to_string()
 }
 
 /// The texts of others in the prompt of a call, and the question.

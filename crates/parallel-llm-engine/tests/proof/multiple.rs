@@ -42,7 +42,7 @@ fn tokens_used(call: &Call, reading: u64) -> (u64, u64) {
     match answers_shown(call) {
         0 => (QUESTION, ANSWER),
         shown => {
-            let is_fused = prompt(call).contains("<<analysis ");
+            let is_fused = prompt(call).contains("<<answer ");
             (QUESTION + INSTRUCTIONS + shown * ANSWER, if is_fused { FUSED } else { reading })
         }
     }
@@ -51,7 +51,7 @@ fn tokens_used(call: &Call, reading: u64) -> (u64, u64) {
 /// Replies to any call: with a unique answer, a fused text, or a ranking that does not depend on the order.
 fn reply(reading: u64) -> Reply {
     let compose = move |call: &Call| {
-        if prompt(call).contains("<<analysis ") {
+        if prompt(call).contains("<<answer ") {
             return synthesis_reply(call, r#"{"base": "A"}"#, "All of it.");
         }
         if answers_shown(call) == 0 || reading == ANSWER {

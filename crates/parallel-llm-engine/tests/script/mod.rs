@@ -101,12 +101,27 @@ pub(crate) fn fuses(ms: u64, base: &'static str, text: &'static str) -> Reply {
 /// A reply in the format requested from a synthesizer, with the nonce of this call.
 pub(crate) fn synthesis_reply(call: &Call, analysis: &str, text: &str) -> String {
     let nonce = nonce(call);
-    format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{text}")
+    format!("<<answer {nonce}>>\n{text}\n<<end answer {nonce}>>\n{analysis}")
+}
+
+/// The beginning of such a reply, up to a part of the answer.
+pub(crate) fn synthesis_begins(call: &Call, text: &str) -> String {
+    format!("<<answer {}>>\n{text}", nonce(call))
 }
 
 /// A judge's reply in the requested format. It ranks the candidates that contain `words`, best first.
 pub(crate) fn judges(ms: u64, words: &'static [&'static str]) -> Reply {
     after(ms).compose(move |call| ranking(call, words)).end()
+}
+
+/// A reply that groups the candidates by these words.
+pub(crate) fn groups(ms: u64, groups: &'static [&'static [&'static str]]) -> Reply {
+    let compose = move |call: &Call| {
+        let labels = |group: &&[&str]| group.iter().map(|words| label_of(call, words)).collect::<Vec<_>>();
+        let groups: Vec<Vec<String>> = groups.iter().map(labels).collect();
+        serde_json::json!({"groups": groups, "none": []}).to_string()
+    };
+    after(ms).compose(compose).end()
 }
 
 /// A council member: it answers the question, and ranks the answers of others when it is shown them.
@@ -123,7 +138,7 @@ fn ranking(call: &Call, words: &[&str]) -> String {
 }
 
 /// A model that groups the short answers: those of each list mean the same.
-pub(crate) fn groups(ms: u64, same: &'static [&'static [&'static str]]) -> Reply {
+pub(crate) fn compares(ms: u64, same: &'static [&'static [&'static str]]) -> Reply {
     after(ms).compose(move |call| grouped(call, same)).end()
 }
 
@@ -137,8 +152,9 @@ pub(crate) fn grouped(call: &Call, same: &[&[&str]]) -> String {
 /// The label of the candidate that contains `words`.
 pub(crate) fn label_of(call: &Call, words: &str) -> String {
     let prompt = prompt(call);
-    let before = prompt.split_once(words).map_or("", |(before, _)| before);
-    let block = before.rsplit_once("<<candidate ").map_or("?", |(_, block)| block);
+    let shown = prompt.split_once("<<candidate ").map_or("", |(_, shown)| shown);
+    let before = shown.split_once(words).map_or("?", |(before, _)| before);
+    let block = before.rsplit_once("<<candidate ").map_or(before, |(_, block)| block);
     block.split(' ').next().unwrap_or("?").to_owned()
 }
 
@@ -149,7 +165,7 @@ pub(crate) fn prompt(call: &Call) -> String {
 
 fn nonce(call: &Call) -> String {
     let prompt = prompt(call);
-    let (_, after) = prompt.split_once("<<analysis ").unwrap_or_default();
+    let (_, after) = prompt.split_once("<<answer ").unwrap_or_default();
     after.split(">>").next().unwrap_or_default().to_owned()
 }
 

@@ -22,20 +22,11 @@ const OBJECTIONS_MAX: usize = 4;
 const AGREEING_MAX: usize = 8;
 /// The most claims in a report that is too large.
 const CLAIMS_MAX: usize = 12;
-/// The most remarks, blind spots or passages of one kind in such a report.
+/// The most changes or passages in such a report.
 const REMARKS_MAX: usize = 4;
 
 /// The members of the analysis in the report's JSON.
-const ANALYSIS: [&str; 8] = [
-    "read_by",
-    "claims",
-    "consensus",
-    "contradictions",
-    "unique_points",
-    "dissent",
-    "discarded",
-    "blind_spots",
-];
+const ANALYSIS: [&str; 4] = ["read_by", "changes", "claims", "dissent"];
 
 /// Who agrees and who objects.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -92,7 +83,7 @@ impl AgreementReply {
 fn summary(report: &Report, sides: &Sides<'_>, objections_left_out: usize) -> Vec<String> {
     let mut parts: Vec<String> = counted(sides).into_iter().collect();
     if let Some(analysis) = &sides.agreement.analysis {
-        let found = match analysis.contradictions.len() {
+        let found = match analysis.contradicted().count() {
             0 => String::new(),
             1 => "1 contradiction, ".to_owned(),
             count => format!("{count} contradictions, "),
@@ -134,21 +125,13 @@ pub(super) fn shorten(report: &mut Report) {
     let Some(analysis) = &mut agreement.analysis else { return };
     analysis.read_by = excerpt(&analysis.read_by, NAME_CHARS);
     analysis.claims.truncate(CLAIMS_MAX);
-    for list in [&mut analysis.consensus, &mut analysis.contradictions, &mut analysis.unique_points] {
-        list.retain(|index| *index < CLAIMS_MAX);
+    analysis.claims.iter_mut().for_each(|claim| clip(&mut claim.text));
+    analysis.changes.truncate(REMARKS_MAX);
+    for change in &mut analysis.changes {
+        clip(&mut change.what);
+        clip(&mut change.why);
     }
-    for claim in &mut analysis.claims {
-        clip(&mut claim.text);
-        clip(&mut claim.reason);
-    }
-    for remarks in [&mut analysis.dissent, &mut analysis.discarded] {
-        remarks.truncate(REMARKS_MAX);
-        for remark in remarks {
-            clip(&mut remark.text);
-        }
-    }
-    analysis.blind_spots.truncate(REMARKS_MAX);
-    analysis.blind_spots.iter_mut().for_each(clip);
+    clip(&mut analysis.dissent);
 }
 
 /// Leaves out the analysis and the new passages.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use parallel_llm_engine::Code;
 use parallel_llm_service::report::{
-    AgreementReport, AnalysisReport, ClaimReport, ClusterReport, FilesReport, NovelReport, RemarkReport,
+    AgreementReport, AnalysisReport, ChangeReport, ClaimReport, ClusterReport, FilesReport, NovelReport,
     Resuming, Synthesis, UsageReport,
 };
 use serde_json::Value;
@@ -99,22 +99,12 @@ fn usual_report(answer: &str) -> Report {
     let mut answers: Vec<SeatReport> =
         (1..=5).map(|number| seat(number, "answered", Some("t".repeat(2_000)))).collect();
     answers[3] = seat(4, "failed", None);
-    let claim = ClaimReport {
-        text: "c".repeat(500),
-        supported_by: vec![1, 2, 3],
-        contradicted_by: vec![5],
-        verdict: Some("kept".to_owned()),
-        reason: "r".repeat(500),
-    };
+    let claim = ClaimReport { text: "c".repeat(500), r#for: vec![1, 2, 3], against: vec![5] };
     let analysis = AnalysisReport {
         read_by: "a/b".to_owned(),
+        changes: Vec::new(),
         claims: vec![claim; 8],
-        consensus: Vec::new(),
-        contradictions: vec![0],
-        unique_points: Vec::new(),
-        dissent: vec![RemarkReport { seat: 5, text: "d".repeat(500) }],
-        discarded: Vec::new(),
-        blind_spots: vec!["b".repeat(500); 4],
+        dissent: "d".repeat(500),
     };
     let agreement = AgreementReport {
         equal: 3,
@@ -169,9 +159,12 @@ fn a_reply_is_small_and_begins_with_the_answer() {
     assert_eq!(reply["next"]["tool"], "resume_run");
     let text = text(&result);
     assert!(text.starts_with(&answer) && text.len() - answer.len() <= REPLY_BYTES_MAX, "{text}");
-    for part in
-        ["3 of 4 say", "a-model-of-some-length-5 objects: d", "at least $0.050", "call resume_run with"]
-    {
+    for part in [
+        "3 of 4 say",
+        "a-model-of-some-length-5 objects: not so: c",
+        "at least $0.050",
+        "call resume_run with",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
@@ -236,23 +229,13 @@ fn the_largest_panel_fits() {
 #[test]
 fn the_largest_analysis_fits() {
     let words = || "潮\u{7}".repeat(500);
-    let remarks = || vec![RemarkReport { seat: 1, text: words() }; 16];
-    let claim = ClaimReport {
-        text: words(),
-        supported_by: (1..=64).collect(),
-        contradicted_by: (1..=64).collect(),
-        verdict: Some("kept".to_owned()),
-        reason: words(),
-    };
+    let change = ChangeReport { what: words(), why: words(), from: (1..=64).collect() };
+    let claim = ClaimReport { text: words(), r#for: (1..=64).collect(), against: (1..=64).collect() };
     let analysis = AnalysisReport {
         read_by: "a/b".to_owned(),
-        claims: vec![claim; 40],
-        consensus: Vec::new(),
-        contradictions: (0..40).collect(),
-        unique_points: Vec::new(),
-        dissent: remarks(),
-        discarded: remarks(),
-        blind_spots: vec![words(); 16],
+        changes: vec![change; 16],
+        claims: vec![claim; 16],
+        dissent: words(),
     };
     let agreement = AgreementReport {
         equal: 1,
@@ -273,10 +256,10 @@ fn the_largest_analysis_fits() {
     assert!(structured.to_string().len() <= RESULT_BYTES_MAX + 500, "{} bytes", structured.to_string().len());
     let line = text(&result).lines().find(|line| line.contains("objects")).unwrap();
     assert!(
-        line.starts_with("no two of 64 agree; 40 contradictions, as a/b reads the answers; 60 more object; "),
+        line.starts_with("no two of 64 agree; 16 contradictions, as a/b reads the answers; 60 more object; "),
         "{line}"
     );
-    assert!(line.contains("; laboratory/a-model-of-some-length-1 objects: 潮"), "{line}");
+    assert!(line.contains("; laboratory/a-model-of-some-length-1 objects: not so: 潮"), "{line}");
     assert!(line.chars().count() < 1_000 && !line.contains('\u{7}'), "{line}");
 }
 

@@ -4,7 +4,8 @@
 
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::report::{
-    AgreementReport, AnalysisReport, ClaimReport, ClusterReport, RemarkReport, Report, SeatReport,
+    AgreementReport, AnalysisReport, ChangeReport, ClaimReport, ClusterReport, Report, SeatReport,
+    VerdictReport,
 };
 
 /// The longest text of a claim, a remark or a reason, in characters: the parser keeps no more.
@@ -43,9 +44,13 @@ pub fn differences(report: &Report) -> Vec<String> {
         lines.extend(values.map(|cluster| format!("  {}", self::cluster(report, cluster))));
     }
     if let Some(analysis) = &agreement.analysis {
-        let contradictions = analysis.claims_of(&analysis.contradictions);
-        lines.extend(contradictions.flat_map(|claim| contradiction(report, claim)));
-        lines.extend(analysis.dissent.iter().map(|one| format!("  not followed: {}", remark(report, one))));
+        let mut opinion: Vec<String> =
+            analysis.contradicted().flat_map(|claim| self::claim(report, claim)).collect();
+        opinion.extend(dissent(analysis).map(|dissent| format!("  - not followed: {dissent}")));
+        if !opinion.is_empty() {
+            lines.push(format!("in the opinion of {}:", text(&analysis.read_by)));
+            lines.append(&mut opinion);
+        }
     }
     match (lines.is_empty(), &agreement.analysis) {
         (false, _) => lines.insert(0, "where the models differ:".to_owned()),
@@ -89,56 +94,56 @@ fn counted(report: &Report, agreement: &AgreementReport) -> Vec<String> {
     lines
 }
 
-/// The analysis by the model that read all answers.
+/// What the model that read all answers says of them; a list that is empty is left out.
 fn compared(report: &Report, analysis: &AnalysisReport) -> Vec<String> {
-    let plain = |claim: &ClaimReport| format!("  - {}{}", text(&claim.text), verdict(claim));
-    let unique = |claim: &ClaimReport| {
-        format!("  - {}: {}{}", names(report, &claim.supported_by), text(&claim.text), verdict(claim))
+    let by = text(&analysis.read_by);
+    let change = |change: &ChangeReport| {
+        let from = (!change.from.is_empty()).then(|| format!("from {}", names(report, &change.from)));
+        let parts: Vec<String> =
+            from.into_iter().chain(Some(text(&change.why))).filter(|part| !part.is_empty()).collect();
+        let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(": ")) };
+        format!("  - {}{parts}", text(&change.what))
     };
-    let remarks = |remarks: &[RemarkReport]| -> Vec<String> {
-        remarks.iter().map(|one| format!("  - {}", remark(report, one))).collect()
-    };
-    let those = |list| analysis.claims_of(list);
+    let claims = analysis.claims.iter().flat_map(|claim| self::claim(report, claim));
     [
-        vec![String::new(), format!("in the opinion of {}, which read the answers", text(&analysis.read_by))],
-        section("all say", those(&analysis.consensus).map(plain)),
-        section("they contradict each other", {
-            those(&analysis.contradictions).flat_map(|claim| contradiction(report, claim))
-        }),
-        section("not followed, and why", remarks(&analysis.dissent)),
-        section("not used, and why", remarks(&analysis.discarded)),
-        section("only one says", those(&analysis.unique_points).map(unique)),
-        section("no answer covers", analysis.blind_spots.iter().map(|spot| format!("  - {}", text(spot)))),
+        section(&format!("what {by} says of who supports what, its own opinion"), claims),
+        section(&format!("what {by} says it changed"), analysis.changes.iter().map(change)),
+        section(
+            &format!("what {by} did not follow, and why"),
+            dissent(analysis).map(|dissent| format!("  - {dissent}")),
+        ),
     ]
     .concat()
 }
 
-/// Lines below a heading, which also notes if there are none.
+/// Lines below a heading; nothing without lines.
 fn section(heading: &str, lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let lines: Vec<String> = lines.into_iter().collect();
-    let none = if lines.is_empty() { " nothing" } else { "" };
-    [vec![String::new(), format!("{heading}:{none}")], lines].concat()
+    if lines.is_empty() {
+        return lines;
+    }
+    [vec![String::new(), format!("{heading}:")], lines].concat()
 }
 
-/// A contradicted claim with the seats of both sides.
-fn contradiction(report: &Report, claim: &ClaimReport) -> [String; 2] {
-    let who = match claim.supported_by.as_slice() {
-        [] => "nobody".to_owned(),
-        seats => names(report, seats),
-    };
-    [
-        format!("  - {}{}", text(&claim.text), verdict(claim)),
-        format!("      say so: {who}; say otherwise: {}", names(report, &claim.contradicted_by)),
-    ]
+/// A claim with the seats of both sides.
+fn claim(report: &Report, claim: &ClaimReport) -> [String; 2] {
+    let sides = [("for", &claim.r#for), ("against", &claim.against)];
+    let sides = sides.into_iter().filter(|(_, seats)| !seats.is_empty());
+    let sides: Vec<String> = sides.map(|(side, seats)| format!("{side}: {}", names(report, seats))).collect();
+    [format!("  - {}", text(&claim.text)), format!("      {}", sides.join("; "))]
+}
+
+/// The strongest view that was not followed.
+fn dissent(analysis: &AnalysisReport) -> Option<String> {
+    (!analysis.dissent.is_empty()).then(|| text(&analysis.dissent))
 }
 
 /// The new wording of the text.
 fn new(agreement: &AgreementReport) -> Vec<String> {
     let Some(novel) = &agreement.novel else { return Vec::new() };
-    let mut lines = section(
-        &format!("new wording ({} of the sentences of the text)", percent(novel.share)),
-        novel.passages.iter().map(|passage| format!("  - {}", text(passage))),
-    );
+    let heading = format!("new wording ({} of the sentences of the text)", percent(novel.share));
+    let passages = novel.passages.iter().map(|passage| format!("  - {}", text(passage)));
+    let mut lines = section(&heading, passages);
     let value = novel.value.as_ref().map(|value| excerpt(value, VALUE_CHARS));
     lines.extend(value.map(|value| format!("  the text comes to `{value}`, and no answer does")));
     lines
@@ -154,15 +159,7 @@ fn made(report: &Report) -> Vec<String> {
         lines.push(format!("started from {base}{}", changed.unwrap_or_default()));
     }
     if let Some(judging) = &report.judging {
-        let ranked = |ranking: &[u8]| match ranking {
-            [] => "finds a tie".to_owned(),
-            _ => format!(
-                "ranks seats {}",
-                ranking.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-            ),
-        };
-        let verdicts = judging.verdicts.iter();
-        lines.extend(verdicts.map(|verdict| format!("{} {}", verdict.by, ranked(&verdict.ranking))));
+        lines.extend(judging.verdicts.iter().map(|verdict| format!("{} {}", verdict.by, ranked(verdict))));
         lines.push(format!("verdicts that changed with the order: {}", judging.flips));
     }
     if !report.suspected_injection.is_empty() {
@@ -171,6 +168,18 @@ fn made(report: &Report) -> Vec<String> {
         lines.push(format!("suspected of having tried to instruct its readers: {who}"));
     }
     lines
+}
+
+/// The verdict of a judge in words.
+fn ranked(verdict: &VerdictReport) -> String {
+    let seats = |seats: &[u8]| seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match (verdict.ranking.as_slice(), verdict.tied.as_slice()) {
+        ([], _) => "finds a tie".to_owned(),
+        (ranking, []) => format!("ranks seats {}", seats(ranking)),
+        (ranking, tied) => {
+            format!("ranks seats {}, of which {} are first together", seats(ranking), seats(tied))
+        }
+    }
 }
 
 /// The seats without an answer, those whose answer broke off and was used, and those whose answer came too late.
@@ -203,22 +212,6 @@ fn cluster(report: &Report, cluster: &ClusterReport) -> String {
         None if cluster.seats.len() > 1 => format!("the same words: {who}"),
         None => format!("other words: {who}"),
     }
-}
-
-fn remark(report: &Report, remark: &RemarkReport) -> String {
-    format!("{}: {}", names(report, &[remark.seat]), text(&remark.text))
-}
-
-/// The verdict on a claim and its reason, if given.
-fn verdict(claim: &ClaimReport) -> String {
-    let parts: Vec<String> = claim
-        .verdict
-        .iter()
-        .cloned()
-        .chain(Some(text(&claim.reason)))
-        .filter(|part| !part.is_empty())
-        .collect();
-    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(": ")) }
 }
 
 /// Seats with their models: `1 a/b, 3 c/d`.

@@ -130,8 +130,9 @@ fn agreement(report: &Report) -> Option<String> {
     Some(match sides.agreed() {
         Agreed::Unread => format!("whether the {of} {who} agree is unknown: none states its result plainly"),
         Agreed::Open => {
-            agreement.analysis.as_ref()?;
-            objections(report, &sides).unwrap_or_else(|| "no model contradicts another".to_owned())
+            let by = &agreement.analysis.as_ref()?.read_by;
+            objections(report, &sides)
+                .unwrap_or_else(|| format!("according to {by}, no model contradicts another"))
         }
         Agreed::Words => {
             let all = if equal == of { format!("all {of}") } else { format!("{equal} of {of}") };
@@ -176,19 +177,17 @@ fn others(report: &Report, agreement: &AgreementReport, own: &[u8]) -> String {
 
 /// The objections that a model found which read all answers; seats with the same objection are named together.
 fn objections(report: &Report, sides: &Sides<'_>) -> Option<String> {
-    let worded = |Objection { seat, point }| match point {
-        Point::Claims(text) => Some((seat, "object", text)),
-        Point::Denies(claim) => Some((seat, "dispute", claim)),
+    let denied = |Objection { seat, point }| match point {
+        Point::Denies(claim) => Some((seat, claim)),
         Point::Value(_) | Point::Other => None,
     };
-    let found: Vec<(u8, &str, &str)> = sides.objections().into_iter().filter_map(worded).collect();
-    let groups: Vec<_> = found.chunk_by(|one, next| (one.1, one.2) == (next.1, next.2)).collect();
-    let say = |group: &&[(u8, &str, &str)]| {
-        let seats: Vec<u8> = group.iter().map(|(seat, ..)| *seat).collect();
-        let (_, verb, text) = group[0];
+    let found: Vec<(u8, &str)> = sides.objections().into_iter().filter_map(denied).collect();
+    let groups: Vec<_> = found.chunk_by(|one, next| one.1 == next.1).collect();
+    let say = |group: &&[(u8, &str)]| {
+        let seats: Vec<u8> = group.iter().map(|(seat, _)| *seat).collect();
         let s = if seats.len() == 1 { "s" } else { "" };
-        let text = excerpt(text, ROOM.text_chars_max);
-        format!("{} {verb}{s}: {}", names(report, &seats), text.trim_end_matches('.'))
+        let claim = excerpt(group[0].1, ROOM.text_chars_max);
+        format!("{} dispute{s}: {}", names(report, &seats), claim.trim_end_matches('.'))
     };
     let mut clauses: Vec<String> = groups.iter().take(OBJECTIONS_MAX).map(say).collect();
     let more = groups.len().saturating_sub(OBJECTIONS_MAX);
@@ -198,7 +197,8 @@ fn objections(report: &Report, sides: &Sides<'_>) -> Option<String> {
             called::of_demo("`runs show --agreement", "`runs show @ --demo --agreement")
         )
     }));
-    (!clauses.is_empty()).then(|| clauses.join("; "))
+    let by = &sides.agreement.analysis.as_ref()?.read_by;
+    (!clauses.is_empty()).then(|| format!("according to {by}, {}", clauses.join("; ")))
 }
 
 /// Seats with their models; the rest is counted.

@@ -147,7 +147,7 @@ impl Inability {
             let provider = providers.find(&seat.model.provider);
             provider.is_some_and(|provider| (self.is_met)(routing, seat, &provider.dialect))
         };
-        let names = groups.into_iter().flat_map(|(kind, seats)| {
+        let names = groups.iter().flat_map(|(kind, seats)| {
             seats.iter().filter(is_met).map(move |seat| format!("{kind} {} (`{}`)", seat.number, seat.model))
         });
         let names: Vec<String> = names.collect();

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
-use parallel_llm_engine::prompt::reply::Remark;
-use parallel_llm_engine::run::Run;
-use parallel_llm_engine::run::analysis::{self, ClaimStatus};
+use parallel_llm_engine::prompt::reply::{Change, Claim};
 use parallel_llm_engine::run::calibration::{ASKED_MIN, Band, Confidence, Row, Table, Why};
 use parallel_llm_engine::run::novelty::{self, Novelty};
+use parallel_llm_engine::run::{Run, analysis};
 use parallel_llm_engine::{Outcome, SeatNumber, agreement::votes};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -72,49 +71,40 @@ pub struct EffectiveVotes {
     pub source: String,
 }
 
-/// The analysis by the model that read all answers. It is that model's opinion; only the seats it names are checked.
+/// What the model that read all answers reports of its text: where it started, what it changed, and which answers stand behind
+/// a claim. It is that model's opinion; only the seats it names are checked.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AnalysisReport {
     /// The model whose opinion this is.
     pub read_by: String,
-    /// The claims of the answers. The lists below name claims by index, counted from 0.
+    /// What it changed in the answer it started from.
+    pub changes: Vec<ChangeReport>,
+    /// The claims its text rests on, each with the answers for and against it.
     pub claims: Vec<ClaimReport>,
-    /// Claims that all answers support and none contradicts.
-    pub consensus: Vec<usize>,
-    /// Claims that an answer contradicts.
-    pub contradictions: Vec<usize>,
-    /// Claims of one answer that no other contradicts.
-    pub unique_points: Vec<usize>,
-    /// The strongest dissenting views, and why they were not followed.
-    pub dissent: Vec<RemarkReport>,
-    /// Answers that the text does not use, and why.
-    pub discarded: Vec<RemarkReport>,
-    /// Points that no answer covers, in the model's opinion.
-    pub blind_spots: Vec<String>,
+    /// The strongest view it did not follow, and why; may be empty.
+    pub dissent: String,
 }
 
-/// A claim of one or more answers.
+/// A change of the answer that a text started from.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ChangeReport {
+    /// What was changed.
+    pub what: String,
+    /// The reason; may be empty.
+    pub why: String,
+    /// Seats whose answers it was taken from.
+    pub from: Vec<u8>,
+}
+
+/// A claim, and which answers stand behind it in the model's opinion.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClaimReport {
-    /// The text.
+    /// The claim.
     pub text: String,
-    /// Seats that support it.
-    pub supported_by: Vec<u8>,
-    /// Seats that contradict it.
-    pub contradicted_by: Vec<u8>,
-    /// `kept`, `changed` or `dropped` in the final text; null if the model gives none.
-    pub verdict: Option<String>,
-    /// The reason; may be empty.
-    pub reason: String,
-}
-
-/// A remark on one answer.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RemarkReport {
-    /// The seat.
-    pub seat: u8,
-    /// The text.
-    pub text: String,
+    /// Seats that make it.
+    pub r#for: Vec<u8>,
+    /// Seats that contradict it. None of them is in `for`.
+    pub against: Vec<u8>,
 }
 
 /// The sentences of a fused text whose wording is neither in an answer of any layer nor in the question. A known thought in
@@ -202,42 +192,27 @@ impl EffectiveVotes {
 impl AnalysisReport {
     fn of(run: &Run, outcome: &Outcome) -> Option<Self> {
         let (analysis, reading) = (analysis::of(run)?, outcome.reading.as_ref()?);
-        let claims = analysis.claims.iter().map(|claim| ClaimReport {
+        let change = |change: &Change| ChangeReport {
+            what: change.what.clone(),
+            why: change.why.clone(),
+            from: seats(&change.from),
+        };
+        let claim = |claim: &Claim| ClaimReport {
             text: claim.text.clone(),
-            supported_by: seats(&claim.supported_by),
-            contradicted_by: seats(&claim.contradicted_by),
-            verdict: claim.verdict.map(|verdict| verdict.as_str().to_owned()),
-            reason: claim.reason.clone(),
-        });
-        // A model that did not see an answer cannot say that it agrees.
-        let answers = reading.shown.len();
-        let statuses: Vec<ClaimStatus> =
-            analysis.claims.iter().map(|claim| ClaimStatus::of(claim, answers)).collect();
-        let claims_of = |wanted: ClaimStatus| {
-            let numbered = statuses.iter().enumerate().filter(|(_, status)| **status == wanted);
-            numbered.map(|(index, _)| index).collect()
+            r#for: seats(&claim.r#for),
+            against: seats(&claim.against),
         };
         Some(Self {
             read_by: run.view(reading.by)?.model.to_string(),
-            claims: claims.collect(),
-            consensus: claims_of(ClaimStatus::Consensus),
-            contradictions: claims_of(ClaimStatus::Contradiction),
-            unique_points: claims_of(ClaimStatus::Unique),
-            dissent: analysis.dissent.iter().map(RemarkReport::of).collect(),
-            discarded: analysis.discarded.iter().map(RemarkReport::of).collect(),
-            blind_spots: analysis.blind_spots,
+            changes: analysis.changes.iter().map(change).collect(),
+            claims: analysis.claims.iter().map(claim).collect(),
+            dissent: analysis.dissent,
         })
     }
 
-    /// The claims that one of the lists names.
-    pub fn claims_of<'a>(&'a self, list: &'a [usize]) -> impl Iterator<Item = &'a ClaimReport> {
-        list.iter().filter_map(|index| self.claims.get(*index))
-    }
-}
-
-impl RemarkReport {
-    fn of(remark: &Remark) -> Self {
-        Self { seat: remark.seat.0, text: remark.text.clone() }
+    /// The claims that an answer contradicts.
+    pub fn contradicted(&self) -> impl Iterator<Item = &ClaimReport> {
+        self.claims.iter().filter(|claim| !claim.against.is_empty())
     }
 }
 

@@ -4,7 +4,7 @@
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::outcome::{Judging, Verdict};
 use parallel_llm_engine::run::{Run, SeatView};
-use parallel_llm_engine::{Answer, PicoUsd};
+use parallel_llm_engine::{Answer, PicoUsd, SeatNumber};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -49,9 +49,11 @@ pub struct JudgingReport {
 pub struct VerdictReport {
     /// The model.
     pub by: String,
-    /// The seats whose answers it ranked, the best first; none for a tie. A seat that it did not name is
+    /// The seats whose answers it ranked, the best first; none if it found none best. A seat that it did not name is
     /// absent.
     pub ranking: Vec<u8>,
+    /// The seats that are first together; none if one is first, or if all are.
+    pub tied: Vec<u8>,
 }
 
 impl CallReport {
@@ -97,6 +99,7 @@ impl JudgingReport {
 
 impl VerdictReport {
     fn of(verdict: &Verdict) -> Self {
-        Self { by: verdict.by.to_string(), ranking: verdict.ranking.iter().map(|seat| seat.0).collect() }
+        let seats = |seats: &[SeatNumber]| seats.iter().map(|seat| seat.0).collect();
+        Self { by: verdict.by.to_string(), ranking: seats(&verdict.ranking), tied: seats(&verdict.tied) }
     }
 }

@@ -29,8 +29,8 @@ use serde::Serialize;
 use cost::Cost;
 
 pub use agreement::{
-    AgreementReport, AnalysisReport, ClaimReport, ClusterReport, ConfidenceReport, EffectiveVotes,
-    NovelReport, RemarkReport,
+    AgreementReport, AnalysisReport, ChangeReport, ClaimReport, ClusterReport, ConfidenceReport,
+    EffectiveVotes, NovelReport,
 };
 pub use calls::{CallReport, JudgingReport, VerdictReport};
 pub use checks::CheckReport;

@@ -2,7 +2,7 @@
 
 use parallel_llm_engine::text::safe::excerpt;
 
-use super::{AgreementReport, AnalysisReport, ClusterReport, Report};
+use super::{AgreementReport, ClaimReport, ClusterReport, Report};
 
 /// The two sides of a panel.
 #[derive(Clone, Copy)]
@@ -39,8 +39,6 @@ pub struct Objection<'r> {
 /// What an objecting seat says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point<'r> {
-    /// Something that the final text does not follow.
-    Claims(&'r str),
     /// That this claim of the final text is wrong.
     Denies(&'r str),
     /// Another value.
@@ -78,31 +76,31 @@ impl<'r> Sides<'r> {
     }
 
     /// The seats that say the same: the largest group of equal answers. Of an open question, the seats that make a claim
-    /// which another makes too, and that neither object nor were discarded.
+    /// which another makes too, and that do not object.
     pub fn agreeing(&self) -> Vec<u8> {
         if let Some(largest) = self.agreement.clusters.first() {
             return if self.agreement.equal > 1 { largest.seats.clone() } else { Vec::new() };
         }
         let Some(analysis) = &self.agreement.analysis else { return Vec::new() };
         let shares = |seat: &u8| {
-            let mut shared = analysis.claims.iter().filter(|claim| claim.supported_by.len() > 1);
-            shared.any(|claim| claim.supported_by.contains(seat))
+            let mut shared = analysis.claims.iter().filter(|claim| claim.r#for.len() > 1);
+            shared.any(|claim| claim.r#for.contains(seat))
         };
         let objections = self.objections();
         let objects = |seat: &u8| objections.iter().any(|objection| objection.seat == *seat);
-        let is_discarded = |seat: &u8| analysis.discarded.iter().any(|remark| remark.seat == *seat);
         let considered = self.considered().iter().copied();
-        considered.filter(|seat| shares(seat) && !objects(seat) && !is_discarded(seat)).collect()
+        considered.filter(|seat| shares(seat) && !objects(seat)).collect()
     }
 
-    /// The seats that object, each with its first objection: dissent, then contradicted claims, then other values.
+    /// The seats that object, each with its first objection: a contradicted claim, or another value.
     pub fn objections(&self) -> Vec<Objection<'r>> {
         let mut objections: Vec<Objection<'r>> = Vec::new();
         if let Some(analysis) = &self.agreement.analysis {
-            let dissent = analysis.dissent.iter();
-            objections
-                .extend(dissent.map(|one| Objection { seat: one.seat, point: Point::Claims(&one.text) }));
-            objections.extend(contradicting(analysis));
+            let denies = |claim: &'r ClaimReport| {
+                let objection = |seat: &u8| Objection { seat: *seat, point: Point::Denies(&claim.text) };
+                claim.against.iter().map(objection)
+            };
+            objections.extend(analysis.contradicted().flat_map(denies));
         }
         let largest = self.agreement.clusters.first().filter(|_| self.agreement.equal > 1);
         for other in largest.into_iter().flat_map(|largest| self.agreement.beside(&largest.seats)) {
@@ -145,7 +143,6 @@ impl Point<'_> {
     /// The point as text of its own, within a door's room for it.
     pub fn described(&self, room: TextRoom) -> String {
         match self {
-            Self::Claims(text) => excerpt(text, room.text_chars_max),
             Self::Denies(claim) => excerpt(&format!("not so: {claim}"), room.text_chars_max),
             Self::Value(value) => room.quoted(value),
             Self::Other => "something else".to_owned(),
@@ -167,15 +164,4 @@ impl TextRoom {
     pub fn quoted(self, value: &str) -> String {
         format!("`{}`", excerpt(value, self.value_chars_max))
     }
-}
-
-/// The seats on the other side of each contradicted claim than the final text.
-fn contradicting(analysis: &AnalysisReport) -> impl Iterator<Item = Objection<'_>> {
-    analysis.claims_of(&analysis.contradictions).flat_map(|claim| {
-        let (seats, point) = match claim.verdict.as_deref() {
-            Some("dropped") => (&claim.supported_by, Point::Claims(&claim.text)),
-            _ => (&claim.contradicted_by, Point::Denies(&claim.text)),
-        };
-        seats.iter().map(move |seat| Objection { seat: *seat, point })
-    })
 }

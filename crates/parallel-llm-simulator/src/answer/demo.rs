@@ -74,10 +74,8 @@ struct Addition {
 #[serde(deny_unknown_fields)]
 struct Claim {
     text: String,
-    supported_by: Vec<String>,
-    contradicted_by: Vec<String>,
-    reason: String,
-    verdict: String,
+    r#for: Vec<String>,
+    against: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -144,30 +142,31 @@ impl<'a> FullAnswers<'a> {
         if added.is_empty() { text } else { format!("{text}\n\n{}", added.join(" ")) }
     }
 
-    /// What the answers say, and what became of it.
+    /// Where the text starts, what it changes, who is for and against what, and what it does not follow.
     pub(crate) fn analysis(&self) -> Object {
-        let Fusion { claims, dissent, .. } = &TEXTS.fusion;
-        let made = claims.iter().filter(|claim| claim.supported_by.iter().any(|slug| self.has(slug)));
+        let Fusion { edits, additions, claims, dissent, .. } = &TEXTS.fusion;
+        let change = |what: &str, why: &str, from: &str| {
+            Object::new().with("what", what).with("why", why).with("from", &[self.labels[from]][..])
+        };
+        let edited = edits.iter().filter(|edit| edit.of == self.base && self.has(&edit.from));
+        let edited = edited.map(|edit| change(&edit.new, "It is safer.", &edit.from));
+        let added = additions.iter().filter(|one| one.from != self.base && self.has(&one.from));
+        let added = added.map(|one| change(&one.text, "It was missing.", &one.from));
+        let made = claims.iter().filter(|claim| claim.r#for.iter().any(|slug| self.has(slug)));
         let claim = |claim: &Claim| {
             Object::new()
                 .with("text", claim.text.as_str())
-                .with("supported_by", &self.labels_of(&claim.supported_by))
-                .with("contradicted_by", &self.labels_of(&claim.contradicted_by))
-                .with("verdict", claim.verdict.as_str())
-                .with("reason", claim.reason.as_str())
+                .with("for", &self.labels_of(&claim.r#for))
+                .with("against", &self.labels_of(&claim.against))
         };
-        let dissenting = dissent.iter().filter_map(|one| Some((self.labels.get(one.by.as_str())?, one)));
-        let remark = |(label, one): (&&str, &Dissent)| {
-            Object::new().with("label", *label).with("text", one.text.as_str())
-        };
+        let dissenting = dissent.iter().filter(|one| self.has(&one.by)).map(|one| one.text.as_str());
         let none: [&str; 0] = [];
         Object::new()
             .with("base", self.labels[self.base])
+            .list("changes", edited.chain(added))
             .list("claims", made.map(claim))
-            .list("dissent", dissenting.map(remark))
-            .list("discarded", std::iter::empty::<Object>())
-            .with("suspected_injection", &none[..])
-            .with("confidence", "medium")
+            .with("dissent", dissenting.collect::<Vec<_>>().join(" ").as_str())
+            .with("suspected", &none[..])
     }
 
     fn has(&self, slug: &str) -> bool {
@@ -209,7 +208,7 @@ mod tests {
         for one in additions {
             assert!(TEXTS.answers[&one.from].contains(&one.text), "{}", one.text);
         }
-        let named = claims.iter().flat_map(|claim| claim.supported_by.iter().chain(&claim.contradicted_by));
+        let named = claims.iter().flat_map(|claim| claim.r#for.iter().chain(&claim.against));
         let named = named.chain(bases).chain(dissent.iter().map(|one| &one.by));
         named.for_each(|slug| assert!(TEXTS.answers.contains_key(slug), "{slug}"));
     }

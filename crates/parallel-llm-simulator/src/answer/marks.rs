@@ -16,13 +16,15 @@ pub(crate) struct Marks {
 /// The reply format that the text after the last block asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyFormat {
-    /// An analysis, then one fused answer.
+    /// One fused answer, then an analysis.
     Fusion,
     /// Only the analysis.
     Analysis,
     /// The candidates, best first.
     Ranking,
-    /// Which of the candidates mean the same.
+    /// Objections to the candidates, and the best first.
+    Review,
+    /// The candidates that say the same, together.
     Groups,
     /// One more answer, without an analysis.
     Answer,
@@ -30,12 +32,14 @@ pub(crate) enum ReplyFormat {
 
 impl ReplyFormat {
     fn of(words: &str) -> Self {
-        if words.contains("<<analysis") {
+        if words.contains("<<answer") {
             Self::Fusion
+        } else if words.contains("Review") {
+            Self::Review
+        } else if words.contains("groups") {
+            Self::Groups
         } else if words.contains("ranking") {
             Self::Ranking
-        } else if words.contains("Group the answers") {
-            Self::Groups
         } else if words.contains("JSON") {
             Self::Analysis
         } else {
@@ -113,14 +117,23 @@ mod tests {
         assert_eq!(read("Why?"), None);
         let format = |words: &str| read(&format!("{prompt}\n{words}")).unwrap().format;
         let requests = [
-            "First the line <<analysis 0af1>>.",
+            "Write <<answer 0af1>>, the answer, <<end answer 0af1>>, then JSON.",
+            "Review the candidates. One JSON object with the ranking.",
+            "One JSON object with the groups.",
             "One JSON object with the ranking.",
-            "Group the answers: one JSON object with every label once.",
+            "Group the answers: one JSON object with the groups, every label once.",
             "One JSON object.",
         ];
         assert_eq!(
             requests.map(format),
-            [ReplyFormat::Fusion, ReplyFormat::Ranking, ReplyFormat::Groups, ReplyFormat::Analysis]
+            [
+                ReplyFormat::Fusion,
+                ReplyFormat::Review,
+                ReplyFormat::Groups,
+                ReplyFormat::Ranking,
+                ReplyFormat::Groups,
+                ReplyFormat::Analysis
+            ]
         );
     }
 }

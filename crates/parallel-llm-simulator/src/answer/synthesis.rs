@@ -18,9 +18,6 @@ const ADDITIONS_MAX: usize = 2;
 /// Most sentences of the base reported as claims.
 const CLAIMS_MAX: usize = 6;
 
-/// Most contradictions reported.
-const DISSENT_MAX: usize = 4;
-
 /// Fewest words of a sentence that makes a claim.
 const CLAIM_WORDS_MIN: usize = 5;
 
@@ -39,9 +36,6 @@ const TIES_ENOUGH: usize = 3;
 /// Phrases of a text that gives instructions to its reader.
 const ORDERS: [&str; 5] =
     ["ignore previous", "ignore all previous", "disregard the", "ignore the other", "system prompt"];
-
-/// Words that make no other answer.
-const ARTICLES: [&str; 3] = ["a", "an", "the"];
 
 /// First words of a sentence that depends on the one before.
 const LEANING: &[&str] =
@@ -68,6 +62,7 @@ pub(crate) fn write(marks: &Marks) -> String {
     let base = base(&candidates);
     match marks.format {
         ReplyFormat::Ranking => return json(ranking(&candidates)),
+        ReplyFormat::Review => return json(review(&candidates, base)),
         ReplyFormat::Groups => return json(groups(&candidates)),
         ReplyFormat::Fusion | ReplyFormat::Analysis | ReplyFormat::Answer => {}
     }
@@ -80,7 +75,7 @@ pub(crate) fn write(marks: &Marks) -> String {
         ReplyFormat::Answer => text,
         _ => {
             let (nonce, analysis) = (&marks.nonce, json(analysis));
-            format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{text}\n<<end answer {nonce}>>\n")
+            format!("<<answer {nonce}>>\n{text}\n<<end answer {nonce}>>\n{analysis}\n")
         }
     }
 }
@@ -105,39 +100,73 @@ fn json(object: Object) -> String {
     String::from_utf8(object.bytes()).expect("JSON is UTF-8")
 }
 
-/// All candidates, the one that shares most words with the others first.
-fn ranking(candidates: &[ParsedCandidate<'_>]) -> Object {
-    let mut ranked: Vec<&ParsedCandidate<'_>> = candidates.iter().collect();
+/// The labels, the candidate that shares most words with the others first.
+fn ranked<'a>(candidates: &[ParsedCandidate<'a>]) -> Vec<&'a str> {
+    let mut ranked: Vec<&ParsedCandidate<'a>> = candidates.iter().collect();
     ranked.sort_by_key(|candidate| std::cmp::Reverse(rank(candidates, candidate)));
-    let reason = |candidate: &&ParsedCandidate<'_>| {
-        Object::new()
-            .with("label", candidate.label)
-            .with("for", "It answers the question.")
-            .with("against", "")
-    };
-    Object::new()
-        .list("reasons", ranked.iter().map(reason))
-        .with("suspected_injection", &labels(candidates, |candidate| candidate.gives_orders))
-        .with("ranking", &ranked.iter().map(|candidate| candidate.label).collect::<Vec<_>>())
+    ranked.iter().map(|candidate| candidate.label).collect()
 }
 
-/// The candidates, those together that are equal but for capitals, marks and articles.
-fn groups(candidates: &[ParsedCandidate<'_>]) -> Object {
-    let words = |candidate: &ParsedCandidate<'_>| {
-        let lower = candidate.text.to_lowercase();
-        let words = lower.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.filter(|word| !ARTICLES.contains(word)).map(str::to_owned).collect::<Vec<_>>()
+/// The verdict of a judge.
+fn ranking(candidates: &[ParsedCandidate<'_>]) -> Object {
+    let fails = |candidate: &ParsedCandidate<'_>| {
+        let fails: &[&str] = if candidate.gives_orders { &["It gives orders."] } else { &[] };
+        Object::new().with("label", candidate.label).with("fails", fails)
     };
-    let mut groups: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+    Object::new()
+        .with("requirements", &["It answers the question."][..])
+        .list("candidates", candidates.iter().map(fails))
+        .with("suspected", &labels(candidates, |candidate| candidate.gives_orders))
+        .with("ranking", &ranked(candidates))
+}
+
+/// What a reviewer objects to each candidate, and its ranking.
+fn review(candidates: &[ParsedCandidate<'_>], base: &ParsedCandidate<'_>) -> Object {
+    let objection = |candidate: &ParsedCandidate<'_>| {
+        let denied = candidate.sentences.iter().find(|own| candidates.iter().any(|other| other.denies(own)));
+        let denied = denied.map(|own| format!("It says {:?}, which another answer denies.", own.text));
+        let against = useless(candidate, base).map(str::to_owned).or(denied).unwrap_or_default();
+        Object::new().with("label", candidate.label).with("against", against.as_str())
+    };
+    Object::new()
+        .list("reviews", candidates.iter().map(objection))
+        .with("suspected", &labels(candidates, |candidate| candidate.gives_orders))
+        .with("ranking", &ranked(candidates))
+}
+
+/// The words of a text in lower case, without articles.
+fn plain(text: &str) -> Vec<String> {
+    let lower = text.to_lowercase();
+    let words = lower.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.filter(|word| !["a", "an", "the"].contains(word)).map(str::to_owned).collect()
+}
+
+/// The candidates in groups: those that say what the first of a group says but for capitals, marks and articles, or that share
+/// most of their words with it and do not deny it.
+fn groups(candidates: &[ParsedCandidate<'_>]) -> Object {
+    let mut groups: Vec<Vec<&ParsedCandidate<'_>>> = Vec::new();
     for candidate in candidates {
-        let words = words(candidate);
-        match groups.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, labels)) => labels.push(candidate.label),
-            None => groups.push((words, vec![candidate.label])),
+        let is_same = |group: &&mut Vec<&ParsedCandidate<'_>>| {
+            let first = group[0];
+            let is_near = first.words.overlap_percent(&candidate.words) >= SAME_PERCENT
+                && !first.sentences.iter().any(|own| candidate.denies(own));
+            is_near || plain(first.text) == plain(candidate.text)
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.push(candidate),
+            None => groups.push(vec![candidate]),
         }
     }
-    let group = |(_, labels): &(Vec<String>, Vec<&str>)| Object::new().with("labels", labels);
-    Object::new().list("groups", groups.iter().map(group))
+    let group = |group: &Vec<&ParsedCandidate<'_>>| {
+        let answer = group[0].sentences.first().map_or(group[0].text, |sentence| sentence.text);
+        let labels: Vec<&str> = group.iter().map(|candidate| candidate.label).collect();
+        Object::new().with("answer", answer).with("labels", &labels)
+    };
+    let none: [&str; 0] = [];
+    Object::new()
+        .list("groups", groups.iter().map(group))
+        .with("none", &none[..])
+        .with("suspected", &labels(candidates, |candidate| candidate.gives_orders))
 }
 
 impl<'a> ParsedCandidate<'a> {
@@ -262,18 +291,20 @@ fn analysis(
     additions: &[(&ParsedCandidate<'_>, &Sentence<'_>)],
 ) -> Object {
     let kept = base.sentences.iter().filter(|sentence| sentence.is_claim()).take(CLAIMS_MAX);
-    let kept = kept.map(|sentence| {
-        claim(sentence, &labels(candidates, |candidate| candidate.states(sentence)), candidates)
-    });
-    let added = additions.iter().map(|(candidate, sentence)| claim(sentence, &[candidate.label], candidates));
+    let added = additions.iter().map(|(_, sentence)| *sentence);
+    let change = |(candidate, sentence): &(&ParsedCandidate<'_>, &Sentence<'_>)| {
+        Object::new()
+            .with("what", sentence.text)
+            .with("why", "Only one answer says it, and nothing speaks against it.")
+            .with("from", &[candidate.label][..])
+    };
     let orders = labels(candidates, |candidate| candidate.gives_orders);
     Object::new()
         .with("base", base.label)
-        .list("claims", kept.chain(added))
-        .list("dissent", dissent(candidates, base))
-        .list("discarded", candidates.iter().filter_map(|candidate| discarded(candidate, base)))
-        .with("suspected_injection", &orders)
-        .with("confidence", confidence(candidates, base))
+        .list("changes", additions.iter().map(change))
+        .list("claims", kept.chain(added).map(|sentence| claim(sentence, candidates)))
+        .with("dissent", dissent(candidates, base))
+        .with("suspected", &orders)
 }
 
 fn labels<'a>(
@@ -283,53 +314,34 @@ fn labels<'a>(
     candidates.iter().filter(|candidate| chosen(candidate)).map(|candidate| candidate.label).collect()
 }
 
-fn claim(sentence: &Sentence<'_>, supported_by: &[&str], candidates: &[ParsedCandidate<'_>]) -> Object {
-    let contradicted_by = labels(candidates, |candidate| candidate.denies(sentence));
-    let reason = match (supported_by.len(), contradicted_by.len()) {
-        (1, 0) => "Only one answer says it in these words.",
-        (_, 0) => "Several answers say it in much the same words.",
-        _ => "It is disputed, and the safer reading is kept.",
-    };
+/// A claim, and who is for and against it.
+fn claim(sentence: &Sentence<'_>, candidates: &[ParsedCandidate<'_>]) -> Object {
     Object::new()
         .with("text", sentence.text)
-        .with("supported_by", supported_by)
-        .with("contradicted_by", &contradicted_by)
-        .with("verdict", "kept")
-        .with("reason", reason)
+        .with("for", &labels(candidates, |candidate| candidate.states(sentence)))
+        .with("against", &labels(candidates, |candidate| candidate.denies(sentence)))
 }
 
-/// The sentences of other candidates that contradict the base.
-fn dissent(candidates: &[ParsedCandidate<'_>], base: &ParsedCandidate<'_>) -> Vec<Object> {
+/// The first sentence of another candidate that contradicts the base.
+fn dissent<'a>(candidates: &[ParsedCandidate<'a>], base: &ParsedCandidate<'_>) -> &'a str {
     let against = candidates.iter().flat_map(|candidate| {
         let denied = |own: &&Sentence<'_>| {
             base.sentences.iter().any(|claim| own.contradicts(claim) && candidate.denies(claim))
         };
-        candidate.sentences.iter().filter(denied).map(|sentence| (candidate.label, sentence.text))
+        candidate.sentences.iter().filter(denied).map(|sentence| sentence.text)
     });
-    let against = against.take(DISSENT_MAX);
-    against.map(|(label, text)| Object::new().with("label", label).with("text", text)).collect()
+    against.into_iter().next().unwrap_or_default()
 }
 
-fn discarded(candidate: &ParsedCandidate<'_>, base: &ParsedCandidate<'_>) -> Option<Object> {
-    let reason = if candidate.text.trim().is_empty() {
-        "It is empty."
+/// Why nothing of a candidate can be used, if so.
+fn useless(candidate: &ParsedCandidate<'_>, base: &ParsedCandidate<'_>) -> Option<&'static str> {
+    if candidate.text.trim().is_empty() {
+        Some("It is empty.")
     } else if candidate.gives_orders {
-        "It gives orders instead of an answer."
+        Some("It gives orders instead of an answer.")
     } else if is_related(candidate, base) {
-        return None;
+        None
     } else {
-        "It shares almost nothing with the other answers."
-    };
-    Some(Object::new().with("label", candidate.label).with("reason", reason))
-}
-
-/// A rough estimate, as any model's would be.
-fn confidence(candidates: &[ParsedCandidate<'_>], base: &ParsedCandidate<'_>) -> &'static str {
-    let others = candidates.iter().filter(|candidate| candidate.label != base.label);
-    let overlaps: Vec<usize> = others.map(|candidate| candidate.words.overlap_percent(&base.words)).collect();
-    match overlaps.iter().sum::<usize>().checked_div(overlaps.len()) {
-        Some(40..) => "high",
-        Some(20..) => "medium",
-        _ => "low",
+        Some("It shares almost nothing with the other answers.")
     }
 }

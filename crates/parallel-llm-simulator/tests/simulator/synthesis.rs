@@ -26,10 +26,9 @@ async fn reply(question: &str, candidates: &[&str], instruction: &str) -> String
 
 /// The analysis and the final text for these candidates.
 async fn fused(question: &str, candidates: &[&str]) -> (Value, String) {
-    let text = reply(question, candidates, "First the line <<analysis 9f3a>>.").await;
-    let text = text.strip_prefix("<<analysis 9f3a>>\n").unwrap();
-    let text = text.strip_suffix("\n<<end answer 9f3a>>\n").unwrap();
-    let (analysis, answer) = text.split_once("\n<<answer 9f3a>>\n").unwrap();
+    let text = reply(question, candidates, "Write <<answer 9f3a>>, the answer, then JSON.").await;
+    let text = text.strip_prefix("<<answer 9f3a>>\n").unwrap();
+    let (answer, analysis) = text.split_once("\n<<end answer 9f3a>>\n").unwrap();
     (serde_json::from_str(analysis).unwrap(), answer.to_owned())
 }
 
@@ -39,6 +38,15 @@ async fn each_requested_form_is_followed() {
     let reply = |instruction| reply("How do tides work?", &candidates, instruction);
     let ranking: Value = serde_json::from_str(&reply("One JSON object with the ranking.").await).unwrap();
     assert_eq!(ranking["ranking"], json!(["C", "A", "B"]));
+    let review: Value = serde_json::from_str(&reply("Review them, with a ranking.").await).unwrap();
+    assert_eq!(review["ranking"], json!(["C", "A", "B"]));
+    assert_eq!(
+        review["reviews"][1],
+        json!({"label": "B", "against": "It shares almost nothing with the other answers."})
+    );
+    let groups: Value = serde_json::from_str(&reply("One JSON object with the groups.").await).unwrap();
+    let groups: Vec<&Value> = groups["groups"].as_array().unwrap().iter().map(|one| &one["labels"]).collect();
+    assert_eq!(groups, [&json!(["A", "C"]), &json!(["B"])]);
     let analysis: Value = serde_json::from_str(&reply("One JSON object.").await).unwrap();
     assert_eq!(analysis["base"], "C");
     assert_eq!(reply("Answer the request.").await, "The moon and the sun pull the sea.");
@@ -65,28 +73,20 @@ async fn a_small_synthesis_is_exact() {
          Providers forget every key after one day, so look charges up first."
     );
     assert_eq!(analysis["base"], "A");
-    assert_eq!(
-        analysis["dissent"],
-        json!([{"label": "B", "text": "You do not need your own table of charges."}])
-    );
+    assert_eq!(analysis["dissent"], "You do not need your own table of charges.");
     assert_eq!(
         analysis["claims"][1],
-        json!({
-            "text": "Keep your own table of charges as the record.",
-            "supported_by": ["A"],
-            "contradicted_by": ["B"],
-            "verdict": "kept",
-            "reason": "It is disputed, and the safer reading is kept.",
-        })
+        json!({"text": "Keep your own table of charges as the record.", "for": ["A"], "against": ["B"]})
     );
-    assert_eq!((&analysis["discarded"], &analysis["suspected_injection"]), (&json!([]), &json!([])));
+    assert_eq!(analysis["changes"][0]["from"], json!(["C"]));
+    assert_eq!(analysis["suspected"], json!([]));
 }
 
 #[tokio::test]
 async fn equal_candidates_are_kept_word_for_word() {
     let text = "Use a unique key for each charge.\n\nThen retry as often as you like.";
     let (analysis, answer) = fused("How do we charge once?", &[text, text, text]).await;
-    assert_eq!((answer.as_str(), &analysis["confidence"]), (text, &json!("high")));
+    assert_eq!((answer.as_str(), &analysis["changes"]), (text, &json!([])));
     assert_eq!(fused("How?", &[text]).await.1, text);
 }
 
@@ -100,10 +100,7 @@ async fn a_candidate_with_instructions_is_reported_and_not_quoted() {
     ];
     let (analysis, answer) = fused("How do we charge once?", &candidates).await;
     assert!(!answer.contains("anana"), "{answer}");
-    assert_eq!(analysis["suspected_injection"], json!(["B"]));
-    let discarded: Vec<&Value> =
-        analysis["discarded"].as_array().unwrap().iter().map(|one| &one["label"]).collect();
-    assert_eq!(discarded, ["B", "C"]);
+    assert_eq!(analysis["suspected"], json!(["B"]));
 }
 
 #[tokio::test]
@@ -133,7 +130,7 @@ async fn the_demo_shows_agreement_and_contradiction() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|claim| (&claim["supported_by"], &claim["contradicted_by"]))
+        .map(|claim| (&claim["for"], &claim["against"]))
         .collect();
     assert_eq!(sides[0], (&json!(["A", "B", "C", "D", "E"]), &json!([])));
     assert_eq!(sides[3], (&json!(["A", "B", "C", "E"]), &json!(["D"])));

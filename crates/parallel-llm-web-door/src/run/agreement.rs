@@ -1,9 +1,7 @@
-//! Who agrees and who does not: groups of equal answers, contradictions, and what only one answer says.
+//! Who agrees and who does not: groups of equal answers, and what the synthesizer says of who supports what.
 
 use askama::Template;
-use parallel_llm_service::report::{
-    Agreed, AgreementReport, AnalysisReport, ClaimReport, RemarkReport, Sides,
-};
+use parallel_llm_service::report::{Agreed, AgreementReport, ChangeReport, ClaimReport, Sides};
 
 use super::seat::seen;
 use super::shown::{SeatMark, Shown};
@@ -16,8 +14,11 @@ struct Agreement {
     summary: String,
     confidence: Option<String>,
     groups: Vec<Group>,
-    contradictions: Vec<Claim>,
-    lists: Vec<List>,
+    /// Whose opinion the claims, changes and dissent are.
+    read_by: String,
+    claims: Vec<Claim>,
+    changes: Vec<Change>,
+    dissent: String,
     notes: Vec<String>,
     /// Whose the numbers are.
     seats: Vec<SeatMark>,
@@ -29,27 +30,18 @@ struct Group {
     seats: Vec<SeatMark>,
 }
 
-/// A claim on which answers differ.
+/// A claim, and who is for and against it.
 struct Claim {
     text: String,
-    supported_by: Vec<SeatMark>,
-    contradicted_by: Vec<SeatMark>,
-    verdict: String,
-    reason: String,
+    supporting: Vec<SeatMark>,
+    against: Vec<SeatMark>,
 }
 
-/// A list of claims or remarks.
-struct List {
-    name: &'static str,
-    title: &'static str,
-    is_open: bool,
-    items: Vec<Item>,
-}
-
-/// A line of a list.
-struct Item {
-    seats: Vec<SeatMark>,
-    text: String,
+/// A change, and whose answers it was taken from.
+struct Change {
+    what: String,
+    why: String,
+    from: Vec<SeatMark>,
 }
 
 /// The section.
@@ -59,8 +51,10 @@ pub(super) fn section(shown: Shown<'_>) -> String {
         summary: summary.to_owned(),
         confidence: None,
         groups: Vec::new(),
-        contradictions: Vec::new(),
-        lists: Vec::new(),
+        read_by: String::new(),
+        claims: Vec::new(),
+        changes: Vec::new(),
+        dissent: String::new(),
         notes: Vec::new(),
         seats: Vec::new(),
     };
@@ -89,12 +83,14 @@ fn of(shown: Shown<'_>, sides: &Sides<'_>) -> Agreement {
     };
     let claim = |claim: &ClaimReport| Claim {
         text: seen(&claim.text),
-        supported_by: shown.marks(&claim.supported_by),
-        contradicted_by: shown.marks(&claim.contradicted_by),
-        verdict: claim.verdict.clone().unwrap_or_else(|| "not said".to_owned()),
-        reason: seen(&claim.reason),
+        supporting: shown.marks(&claim.r#for),
+        against: shown.marks(&claim.against),
     };
-    let contradictions = analysis.iter().flat_map(|analysis| analysis.claims_of(&analysis.contradictions));
+    let change = |change: &ChangeReport| Change {
+        what: seen(&change.what),
+        why: seen(&change.why),
+        from: shown.marks(&change.from),
+    };
     let unread = (!unread.is_empty()).then(|| {
         let seats: Vec<String> = unread.iter().map(ToString::to_string).collect();
         format!("No plain value could be read from seat {}.", seats.join(", "))
@@ -108,18 +104,17 @@ fn of(shown: Shown<'_>, sides: &Sides<'_>) -> Agreement {
     let votes = effective_votes.as_ref().map(|votes| {
         format!("Models err together: these answers are worth about {:.1} independent votes.", votes.panel)
     });
-    let opinion = analysis.as_ref().map(|analysis| {
-        format!("What the answers claim is the opinion of {}, which read them.", seen(&analysis.read_by))
-    });
     Agreement {
         is_empty: false,
         summary: summary(sides),
         confidence: shown.report.confidence.as_ref().map(capitalised_confidence),
         groups: clusters.iter().zip(0..).map(group).collect(),
-        contradictions: contradictions.map(claim).collect(),
-        lists: analysis.as_ref().map(|analysis| lists(shown, analysis)).unwrap_or_default(),
+        read_by: analysis.as_ref().map(|analysis| seen(&analysis.read_by)).unwrap_or_default(),
+        claims: analysis.iter().flat_map(|analysis| &analysis.claims).map(claim).collect(),
+        changes: analysis.iter().flat_map(|analysis| &analysis.changes).map(change).collect(),
+        dissent: analysis.as_ref().map(|analysis| seen(&analysis.dissent)).unwrap_or_default(),
         seats: (1..=shown.run.seats.len() as u8).map(|number| SeatMark::of(shown.run, number)).collect(),
-        notes: [unread, grouped, votes, opinion].into_iter().flatten().collect(),
+        notes: [unread, grouped, votes].into_iter().flatten().collect(),
     }
 }
 
@@ -130,39 +125,21 @@ fn capitalised_confidence(confidence: &parallel_llm_service::report::ConfidenceR
 /// How many answers say the same, in one sentence.
 fn summary(sides: &Sides<'_>) -> String {
     let (agreement, noun) = (sides.agreement, sides.noun());
+    let by = agreement.analysis.as_ref().map(|analysis| seen(&analysis.read_by)).unwrap_or_default();
     match sides.agreed() {
         Agreed::Value(_) | Agreed::Words => format!("{} of {} {noun} agree.", agreement.equal, agreement.of),
         Agreed::AllDiffer => format!("No two of {} {noun} agree.", agreement.of),
         Agreed::Unread => format!("None of {} {noun} states its result plainly.", agreement.of),
         Agreed::Open => match sides.objections().len() {
             0 if agreement.analysis.is_some() => {
-                format!("{} {noun} answered an open question, and none objects.", agreement.of)
+                format!(
+                    "{} {noun} answered an open question, and according to {by} none objects.",
+                    agreement.of
+                )
             }
             0 => format!("{} {noun} answered an open question; nobody compared what they say.", agreement.of),
-            1 => format!("One of {} {noun} objects.", agreement.of),
-            objecting => format!("{objecting} of {} {noun} object.", agreement.of),
+            1 => format!("According to {by} one of {} {noun} objects.", agreement.of),
+            objecting => format!("According to {by} {objecting} of {} {noun} object.", agreement.of),
         },
     }
-}
-
-fn lists(shown: Shown<'_>, analysis: &AnalysisReport) -> Vec<List> {
-    let claims = |indexes: &[usize]| -> Vec<Item> {
-        let item =
-            |claim: &ClaimReport| Item { seats: shown.marks(&claim.supported_by), text: seen(&claim.text) };
-        analysis.claims_of(indexes).map(item).collect()
-    };
-    let remarks = |remarks: &[RemarkReport]| -> Vec<Item> {
-        remarks.iter().map(|one| Item { seats: shown.marks(&[one.seat]), text: seen(&one.text) }).collect()
-    };
-    let blind =
-        analysis.blind_spots.iter().map(|text| Item { seats: Vec::new(), text: seen(text) }).collect();
-    let list = |name, title, is_open, items| List { name, title, is_open, items };
-    let all = [
-        list("dissent", "Dissent that was not followed", true, remarks(&analysis.dissent)),
-        list("unique", "Said by one answer only", false, claims(&analysis.unique_points)),
-        list("consensus", "Said by all", false, claims(&analysis.consensus)),
-        list("discarded", "Answers left out", false, remarks(&analysis.discarded)),
-        list("blind", "Covered by none", false, blind),
-    ];
-    all.into_iter().filter(|list| !list.items.is_empty()).collect()
 }

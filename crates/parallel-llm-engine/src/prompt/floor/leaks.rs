@@ -11,22 +11,13 @@ const CODE_BYTES: usize = 8;
 /// The most words of a marker: `end of candidate AB 1234abcd`.
 const MARK_WORDS_MAX: usize = 6;
 /// The words that make a marker one of ours.
-const KINDS: &[&str] = &["answer", "analysis", "candidate", "candidates", "request", "reference"];
+const KINDS: &[&str] = &["answer", "analysis", "candidate", "candidates", "objections", "request"];
 /// The words that may be beside them.
 const BESIDE: &[&str] =
     &["end", "begin", "start", "of", "the", "final", "own", "your", "code", "nonce", "json", "and"];
 /// Keys that only our forms have.
-const KEYS: &[&str] = &[
-    "supported_by",
-    "contradicted_by",
-    "suspected_injection",
-    "blind_spots",
-    "claims",
-    "discarded",
-    "dissent",
-    "base",
-    "ranking",
-];
+const KEYS: &[&str] =
+    &["base", "claims", "dissent", "suspected", "suspected_injection", "supported_by", "ranking"];
 
 /// A marker in a text.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::FloorBasis;
 use super::words::windows;
-use crate::prompt::{AGAIN, FILES, Task};
+use crate::prompt::{AGAIN, FILES, SHARED, Task};
 use crate::text::shingles::{Shingles, all_words, hashed};
 use crate::text::short_answer::line;
 
@@ -17,24 +17,25 @@ const QUOTED_MAX: usize = 4_096;
 
 /// All windows of all templates. Which one a model was sent does not matter: none of them is an answer.
 static TEMPLATES: LazyLock<Shingles> = LazyLock::new(|| {
-    let tasks = Task::ALL.iter().flat_map(|task| [task.system(), task.user()]);
-    let parts = tasks.chain([FILES, AGAIN, line::ASKED]).flat_map(parts);
+    let parts = templates().flat_map(parts);
     parts.flat_map(|part| windows(&all_words(part), WINDOW_WORDS).collect::<Vec<_>>()).collect()
 });
 
 /// The lines of all templates that are whole sentences or headings of ours, and shorter than a window.
 static LINES: LazyLock<Shingles> = LazyLock::new(|| {
-    let tasks = Task::ALL.iter().flat_map(|task| [task.system(), task.user()]);
-    let lines = tasks
-        .chain([FILES, AGAIN, line::ASKED])
-        .flat_map(str::lines)
-        .filter(|line| !line.contains(['{', '<']));
+    let lines = templates().flat_map(str::lines).filter(|line| !line.contains(['{', '<']));
     let lines = lines.map(all_words).filter(|words| (LINE_WORDS_MIN..WINDOW_WORDS).contains(&words.len()));
     lines.map(|words| hashed(&words)).collect()
 });
 
 /// The fewest words of a line that is ours: `The candidates, in random order:`.
 const LINE_WORDS_MIN: usize = 4;
+
+/// The templates, and the passages that several of them share.
+fn templates() -> impl Iterator<Item = &'static str> {
+    let tasks = Task::ALL.iter().flat_map(|task| [task.system(), task.user()]);
+    tasks.chain(SHARED.map(|(_, passage)| passage)).chain([FILES, AGAIN, line::ASKED])
+}
 
 /// The text of a template between its placeholders.
 fn parts(template: &'static str) -> impl Iterator<Item = &'static str> {

@@ -2,8 +2,9 @@
 //!
 //! The same state machine makes the stored and the streamed text, so both are equal. It removes markers with the code of the
 //! prompt, text between the end of one answer and the next, the code fence of a fenced form, and `| ` before lines that are
-//! neither a table nor code. The text neither begins nor ends with white space, at whatever byte the reply is cut.
+//! neither a table nor code, and the JSON of the form ([`super::form`]). The text neither begins nor ends with white space, at whatever byte the reply is cut.
 
+use super::form::WithoutForm;
 use super::marker::{EMPHASIS, MARKER_BYTES_MAX, Marker, MarkerKind, is_decoration, markers, may_begin};
 
 /// The prefix of the lines of a block in the prompt.
@@ -30,6 +31,7 @@ pub(super) struct Body {
     /// Whether the answer has ended and no other has begun.
     is_over: bool,
     shown: String,
+    without_form: WithoutForm,
 }
 
 impl Body {
@@ -58,7 +60,7 @@ impl Body {
                 self.begin_line();
             }
         }
-        std::mem::take(&mut self.shown)
+        self.without_form.push(&std::mem::take(&mut self.shown))
     }
 
     /// Returns the rest after the last piece, without white space and the end of the form.
@@ -67,7 +69,8 @@ impl Body {
         self.line(&line);
         self.release_prefixed();
         self.held.clear();
-        std::mem::take(&mut self.shown)
+        let shown = self.without_form.push(&std::mem::take(&mut self.shown));
+        shown + &self.without_form.finish()
     }
 
     /// Takes the rest of a line.

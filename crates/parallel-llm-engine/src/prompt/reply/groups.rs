@@ -23,7 +23,7 @@ pub fn groups(reply: &str, labels: &[String]) -> Option<Vec<Vec<String>>> {
 }
 
 /// The labels of a group, which some models put into an object.
-fn members(group: &Value) -> &Value {
+pub(super) fn members(group: &Value) -> &Value {
     group.get("labels").or_else(|| group.get("answers")).unwrap_or(group)
 }
 

@@ -251,7 +251,7 @@ impl<'a> Tournament<'a> {
         Ok(())
     }
 
-    fn take(&mut self, Judgement { mut verdict, suspected }: Judgement, of: &mut Match) {
+    fn take(&mut self, Judgement { mut verdict, suspected, .. }: Judgement, of: &mut Match) {
         // Of two answers, the name of one is enough for a ranking. A tie has none.
         let top = verdict.ranking.first().copied();
         of.tops.push(top);

@@ -25,7 +25,6 @@ use crate::run::event::CallEnd;
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::strategy::parts::answers::agreement;
 use crate::strategy::parts::call::{self, Dependents, PlannedCall};
-use crate::strategy::parts::early;
 use crate::strategy::parts::shown::{Assignment, Shown};
 use crate::text::short_answer::Form;
 use crate::value::answer::{Answer, Failure};
@@ -37,8 +36,10 @@ const CALL_MAX: Duration = Duration::from_secs(20);
 
 /// The agreement of the answers. A model is asked about short answers that are written differently, if what it says can matter.
 pub(crate) async fn compared(context: &Arc<RunContext>, usable: &[Usable]) -> Option<Agreement> {
-    let grouping = Grouping::of(context, usable).filter(|_| early::finished_draft(context).is_none());
-    if let Some(grouping) = grouping {
+    // A draft that has ended was made of these answers, whatever a model says of them now.
+    let is_drafted = |view: &SeatView| view.status == SeatStatus::Answered && !view.is_reported;
+    let has_draft = context.hub.with_run(|run| run.drafts().any(is_drafted));
+    if let Some(grouping) = Grouping::of(context, usable).filter(|_| !has_draft) {
         let deadline = deadline(context);
         let said = call::within(context, deadline, vec![grouping.call(context)]).await.pop();
         grouping.note(context, said.expect("one call, one end"));

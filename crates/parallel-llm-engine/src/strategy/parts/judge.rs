@@ -1,4 +1,4 @@
-//! Judge calls: a model is shown answers, and its ranking is read.
+//! Judge calls: a model is shown answers, and its ranking or grouping is read.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::plan::step::{StepKey, StepRole};
 use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::run::outcome::{Shortened, Verdict};
+use crate::run::outcome::{Reading, Shortened, Verdict};
 use crate::strategy::parts::call::{self, Dependents, PlannedCall, Question};
 use crate::strategy::parts::shown::{Assignment, Order, Shown};
-use crate::value::answer::Failure;
+use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::next::Operation;
 
@@ -30,6 +30,10 @@ pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     /// The seats the judge suspects of instructions.
     pub(crate) suspected: Vec<SeatNumber>,
+    /// The reply.
+    pub(crate) reading: Reading,
+    /// What a reviewer objects to which answer.
+    pub(crate) objections: Vec<(SeatNumber, String)>,
 }
 
 impl JudgeCall {
@@ -48,14 +52,25 @@ impl JudgeCall {
         Some(Self { step, by, task: assignment.task, shown, dependents })
     }
 
-    fn read(&self, reply: &str) -> Result<Judgement, Failure> {
-        let read = reply::judgement(reply, &self.shown.labels());
-        // Only the judge of two answers may leave it at a tie.
-        let read = read.filter(|read| !read.ranking.is_empty() || self.task == Task::Match);
+    fn read(&self, reply: &Answer) -> Result<Judgement, Failure> {
+        let labels = self.shown.labels();
+        let read = match self.task {
+            Task::Consistency => reply::largest_group(&reply.text, &labels),
+            _ => reply::judgement(&reply.text, &labels),
+        };
         let read = read.ok_or_else(no_judgement)?;
         let seats = |labels: &[String]| labels.iter().filter_map(|label| self.shown.seat_of(label)).collect();
-        let verdict = Verdict { step: self.step, by: self.by.clone(), ranking: seats(&read.ranking) };
-        Ok(Judgement { verdict, suspected: seats(&read.suspected_injection) })
+        let (ranking, tied) = (seats(&read.ranking), seats(&read.tied));
+        let objections = match self.task {
+            Task::Review => reply::objections(&reply.text, &self.shown.labelled_seats()),
+            _ => Vec::new(),
+        };
+        Ok(Judgement {
+            verdict: Verdict { step: self.step, by: self.by.clone(), ranking, tied },
+            suspected: seats(&read.suspected),
+            reading: self.shown.reading(reply),
+            objections,
+        })
     }
 }
 
@@ -84,7 +99,7 @@ pub(crate) async fn ask(context: &Arc<RunContext>, calls: &[JudgeCall]) -> Vec<R
         dependents: call.dependents,
     });
     let gave = call::all(context, wanted.collect()).await;
-    calls.iter().zip(gave).map(|(call, gave)| call.read(&gave?.text)).collect()
+    calls.iter().zip(gave).map(|(call, gave)| call.read(&gave?)).collect()
 }
 
 /// Adds the answers that judges were shown only in part, each with its smallest part.

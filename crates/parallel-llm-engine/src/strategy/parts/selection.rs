@@ -1,7 +1,8 @@
 //! Selection by a judge: it reads all answers, in one or two orders, and its first choice is selected.
 //!
-//! A judge that prefers another answer in the other order has not decided: the result is a tie, and of the two answers the
-//! one closer to all others is selected.
+//! A judge may put several answers first together: equal ones, or the largest group of those that say the same. One that
+//! prefers another answer in the other order has not decided. Of answers that are first together, the one closest to all
+//! others is selected.
 
 use std::sync::Arc;
 
@@ -29,8 +30,9 @@ pub(crate) async fn select(context: &Arc<RunContext>, task: Task, answers: Answe
     if let Some(outcome) = gated(context, answers) {
         return outcome;
     }
-    let judged =
-        async |judge: Seat| outcome(context, usable, &judge, judged(context, &judge, task, usable).await);
+    let judged = async |judge: Seat| {
+        outcome(context, usable, (&judge, task), judged(context, &judge, task, usable).await)
+    };
     chain::ask(context, usable, "judge", judged).await
 }
 
@@ -38,30 +40,53 @@ pub(crate) async fn select(context: &Arc<RunContext>, task: Task, answers: Answe
 fn outcome(
     context: &RunContext,
     usable: &[Usable],
-    judge: &Seat,
+    (judge, task): (&Seat, Task),
     judged: Judged,
 ) -> Result<Outcome, Failure> {
     let Judged { verdicts, suspected, shortened, mut failures } = judged;
-    let tops: Vec<SeatNumber> =
-        verdicts.iter().filter_map(|verdict| verdict.ranking.first().copied()).collect();
-    let (chosen, how) = match (tops.as_slice(), failures.as_slice()) {
-        ([], _) => return Err(failures.pop().unwrap_or_else(judge::no_judgement)),
-        ([top], []) => (*top, "put it first".to_owned()),
-        ([top], _) => (*top, "put it first in the only order that came to a verdict".to_owned()),
-        ([one, other, ..], _) if one == other => (*one, "put it first in both orders".to_owned()),
-        ([one, other, ..], _) => {
-            let chosen = best_among(usable, &strongest(context), &[*one, *other]);
+    let all: Vec<SeatNumber> = usable.iter().map(|one| one.seat).collect();
+    let firsts: Vec<Vec<SeatNumber>> = verdicts.iter().map(|verdict| verdict.first(&all)).collect();
+    let Some((forward, others)) = firsts.split_first() else {
+        return Err(failures.pop().unwrap_or_else(judge::no_judgement));
+    };
+    let is_common = |seat: &&SeatNumber| others.iter().all(|first| first.contains(seat));
+    let common: Vec<SeatNumber> = forward.iter().filter(is_common).copied().collect();
+    let is_flipped = common.is_empty();
+    let leading = if is_flipped { firsts.concat() } else { common };
+    let chosen = best_among(usable, &strongest(context), &leading);
+    let orders = match (others.is_empty(), failures.is_empty()) {
+        (false, _) => " in both orders",
+        (true, true) => "",
+        (true, false) => " in the only order that came to a verdict",
+    };
+    let closest = tie_break(context, chosen, "closest to all the others");
+    let how = match (leading.as_slice(), firsts.as_slice()) {
+        ([one, other], [first, second]) if is_flipped && first.len() + second.len() == 2 => {
             let closer = tie_break(context, chosen, "closer to all the others");
             let [one, other] = [*one, *other].map(|seat| context.called(seat));
-            let how = format!(
+            format!(
                 "put {one} first in one order and {other} in the other, which is a tie; this one is {closer}"
-            );
-            (chosen.seat, how)
+            )
         }
+        _ if is_flipped => {
+            format!("put other answers first in the other order, which is a tie; this one is {closest}")
+        }
+        ([_], _) if task != Task::Consistency => format!("put it first{orders}"),
+        (several, _) if task != Task::Consistency => {
+            format!("found {} answers equally good{orders}; this one is {closest}", several.len())
+        }
+        _ if verdicts.iter().any(|verdict| verdict.ranking.is_empty()) => {
+            format!("found no group of answers larger than all others; this one is {closest}")
+        }
+        ([_], _) => format!("found it alone in the largest group{orders}"),
+        (several, _) => format!(
+            "put {} of {} answers into the largest group{orders}; of these, this one is {closest}",
+            several.len(),
+            all.len()
+        ),
     };
-    let flips = usize::from(tops.windows(2).any(|pair| pair[0] != pair[1]));
-    let chosen = best_among(usable, &[], &[chosen]);
     let mut outcome = selected(context, chosen, format!("the judge `{}` {how}", judge.model));
+    let flips = usize::from(is_flipped);
     outcome.judging = Some(Judging { verdicts, flips });
     outcome.shortened = shortened;
     chain::suspect(context, &mut outcome, "judge", &suspected);

@@ -1,5 +1,7 @@
 //! The answers as a model is shown them: anonymous, in random order, shortened only to fit or by an option.
 
+use std::collections::BTreeMap;
+
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::CallerSlot;
@@ -12,6 +14,9 @@ use crate::run::outcome::{Reading, Shortened};
 use crate::run::prompt_record::{Prompt, PromptRecord};
 use crate::value::answer::Answer;
 use crate::value::usage::tokens_in;
+
+/// The bytes of the markers around a text of another model, at most.
+const REMARK_BYTES: usize = 100;
 
 /// The order in which answers are shown. A judge sees both directions, so that the position in the list decides nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +49,14 @@ pub(crate) struct Shown {
     pub(crate) nonce: String,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) shortened: Vec<Shortened>,
-    analysis: Option<ShownAnalysis>,
+    beside: Beside,
+}
+
+/// What other models wrote of the shown answers.
+pub(crate) enum Beside {
+    Nothing,
+    Analysis(ShownAnalysis),
+    Peers(Peers),
 }
 
 /// An analysis of the shown answers by another model.
@@ -55,6 +67,43 @@ pub(crate) struct ShownAnalysis {
     pub(crate) text: String,
 }
 
+/// The ranks of the shown answers and the objections to them, by the authors of the others.
+#[derive(Clone)]
+pub(crate) struct Peers {
+    pub(crate) ranks: BTreeMap<SeatNumber, PeerRank>,
+    pub(crate) objections: BTreeMap<SeatNumber, Vec<String>>,
+    /// The replies with the objections, in the order in which these are merged.
+    pub(crate) readings: Vec<Reading>,
+}
+
+impl Beside {
+    /// The foreign texts.
+    fn texts(&self) -> Vec<&str> {
+        match self {
+            Self::Nothing => Vec::new(),
+            Self::Analysis(analysis) => vec![&analysis.text],
+            Self::Peers(peers) => peers.objections.values().flatten().map(String::as_str).collect(),
+        }
+    }
+
+    /// The analysis; empty if there is none.
+    fn analysis(&self) -> &str {
+        match self {
+            Self::Analysis(analysis) => &analysis.text,
+            Self::Nothing | Self::Peers(_) => "",
+        }
+    }
+
+    /// The replies that the texts are read from.
+    fn readings(&self) -> (Option<&Reading>, &[Reading]) {
+        match self {
+            Self::Nothing => (None, &[]),
+            Self::Analysis(analysis) => (Some(&analysis.reading), &[]),
+            Self::Peers(peers) => (None, &peers.readings),
+        }
+    }
+}
+
 impl Shown {
     /// The answers for the model of a slot.
     pub(crate) fn to(
@@ -63,16 +112,16 @@ impl Shown {
         assignment: Assignment,
         usable: &[Usable],
     ) -> Self {
-        Self::beside(context, slot, assignment, usable, None)
+        Self::beside(context, slot, assignment, usable, Beside::Nothing)
     }
 
-    /// The answers and their analysis, which uses the same labels.
+    /// The answers and what other models wrote of them. An analysis uses the same labels.
     pub(crate) fn beside(
         context: &RunContext,
         slot: CallerSlot,
         Assignment { task, order }: Assignment,
         usable: &[Usable],
-        analysis: Option<ShownAnalysis>,
+        beside: Beside,
     ) -> Self {
         let key = match slot {
             CallerSlot::Step(number) => context.plan.steps.get(number.index()).map(|step| step.key),
@@ -94,38 +143,26 @@ impl Shown {
         }
         let asked = context.plan.messages.iter().flat_map(Message::texts);
         let answers = usable.iter().map(|one| &*one.answer.text);
-        let analysis_text = analysis.as_ref().map_or("", |analysis| &analysis.text);
-        let texts: Vec<&str> = answers.chain(asked).chain([analysis_text]).collect();
+        let texts: Vec<&str> = answers.chain(asked).chain(beside.texts()).collect();
         let nonce = seed::code_of(&context.plan, slot, &texts);
         let mut candidates: Vec<Candidate> =
-            shuffled.into_iter().enumerate().map(|(index, one)| candidate(index, one)).collect();
+            shuffled.into_iter().enumerate().map(|(index, one)| candidate(index, one, &beside)).collect();
         let reader = context.plan.seat_at(slot).expect("a strategy calls slots of its plan only");
-        let beside_bytes =
-            if task.answers() { reader.persona_prompt_bytes() } else { analysis_text.len() as u64 };
+        let beside_bytes = if task.answers() {
+            reader.persona_prompt_bytes()
+        } else {
+            beside.texts().iter().map(|text| (text.len() + REMARK_BYTES) as u64).sum()
+        };
         let shortened = shorten(context, reader, task, beside_bytes, &mut candidates);
-        Self { reader: slot, task, nonce, candidates, shortened, analysis }
-    }
-
-    /// Adds the rank of each answer.
-    #[must_use]
-    pub(crate) fn ranked(mut self, peer_rank: impl Fn(SeatNumber) -> Option<PeerRank>) -> Self {
-        for candidate in &mut self.candidates {
-            candidate.peer_rank = peer_rank(candidate.seat);
-        }
-        self
+        Self { reader: slot, task, nonce, candidates, shortened, beside }
     }
 
     /// The prompt.
     pub(crate) fn prompt(&self, context: &RunContext) -> Prompt {
-        let analysis = self.analysis.as_ref();
-        let exhibits = Exhibits {
-            candidates: &self.candidates,
-            analysis: analysis.map_or("", |analysis| &analysis.text),
-        };
+        let exhibits = Exhibits { candidates: &self.candidates, analysis: self.beside.analysis() };
         let reader = context.plan.seat_at(self.reader).expect("a strategy calls slots of its plan only");
         let messages = self.task.messages_to(reader, &context.plan.messages, exhibits, &self.nonce);
-        let reading = analysis.map(|analysis| &analysis.reading);
-        let record = PromptRecord::new(self.task, &self.nonce, exhibits, reading, &messages);
+        let record = PromptRecord::new(self.task, &self.nonce, exhibits, self.beside.readings(), &messages);
         Prompt { messages, record: Some(Box::new(record)) }
     }
 
@@ -187,7 +224,11 @@ fn order_purpose(key: Option<StepKey>) -> String {
     }
 }
 
-fn candidate(index: usize, one: &Usable) -> Candidate {
+fn candidate(index: usize, one: &Usable, beside: &Beside) -> Candidate {
+    let peers = match beside {
+        Beside::Peers(peers) => Some(peers),
+        Beside::Nothing | Beside::Analysis(_) => None,
+    };
     Candidate {
         label: prompt::label(index),
         seat: one.seat,
@@ -195,7 +236,8 @@ fn candidate(index: usize, one: &Usable) -> Candidate {
         shown_bytes: None,
         answer_hash: one.answer.text_hash.clone(),
         stops_early: one.cut || one.answer.truncated(),
-        peer_rank: None,
+        peer_rank: peers.and_then(|peers| peers.ranks.get(&one.seat).copied()),
+        objections: peers.and_then(|peers| peers.objections.get(&one.seat).cloned()).unwrap_or_default(),
     }
 }
 

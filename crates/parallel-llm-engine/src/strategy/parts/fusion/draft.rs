@@ -11,7 +11,7 @@ use crate::prompt::{Candidate, Task};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Reading, Shortened};
 use crate::strategy::parts::call::{self, Dependents, PlannedCall};
-use crate::strategy::parts::shown::{Assignment, Shown, ShownAnalysis};
+use crate::strategy::parts::shown::{Assignment, Beside, Shown, ShownAnalysis};
 use crate::strategy::parts::written::{self, WrittenText};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -58,7 +58,7 @@ impl FusionCall {
         match step.and_then(|key| context.plan.step(key)) {
             Some(step) => {
                 let slot = CallerSlot::Step(step.number);
-                let shown = shown(context, slot, Task::Analyse, usable, None);
+                let shown = Shown::to(context, slot, Assignment::once(Task::Analyse), usable);
                 Self { slot, shown, is_analyst: true }
             }
             None => Self::whole(context, own, usable),
@@ -67,7 +67,7 @@ impl FusionCall {
 
     /// A single call that compares and writes.
     pub(crate) fn whole(context: &RunContext, slot: CallerSlot, usable: &[Usable]) -> Self {
-        Self::over(slot, shown(context, slot, Task::Synthesize, usable, None))
+        Self::over(slot, Shown::to(context, slot, Assignment::once(Task::Synthesize), usable))
     }
 
     /// A single call with `shown`.
@@ -133,8 +133,8 @@ impl FusionCall {
         let slot = CallerSlot::Synthesizer(by.number);
         let reading = self.shown.reading(&reply);
         let text = analysis.rendered(&self.shown.labelled_seats());
-        let analysed = Some(ShownAnalysis { reading: reading.clone(), text });
-        let shown = shown(context, slot, Task::Write, usable, analysed);
+        let beside = Beside::Analysis(ShownAnalysis { reading: reading.clone(), text });
+        let shown = Shown::beside(context, slot, Assignment::once(Task::Write), usable, beside);
         let is_shown = context.is_last() && !context.plan.strategy_options.is_paranoid();
         let reveal = if is_shown { Reveal::text(&shown.nonce) } else { Reveal::nothing() };
         let call =
@@ -164,7 +164,7 @@ impl FusionCall {
         let read = FusedText {
             picked,
             base: fusion.base.as_ref().and_then(seat_of),
-            suspected: fusion.suspected_injection.iter().filter_map(seat_of).collect(),
+            suspected: fusion.suspected.iter().filter_map(seat_of).collect(),
             text,
             shortened: self.shown.shortened.clone(),
             cost: answer.cost,
@@ -211,17 +211,6 @@ pub(crate) fn no_answer() -> Failure {
 pub(crate) fn refusal() -> Failure {
     Failure::new(Code::Refused, "it declined to write one, although most answers do what was asked")
         .with_next(Operation::ShowRun)
-}
-
-/// The answers for a slot, with an analysis of them if there is one.
-fn shown(
-    context: &RunContext,
-    slot: CallerSlot,
-    task: Task,
-    usable: &[Usable],
-    analysis: Option<ShownAnalysis>,
-) -> Shown {
-    Shown::beside(context, slot, Assignment::once(task), usable, analysis)
 }
 
 /// The sum of the known costs; `None` if none is known.
