@@ -18,8 +18,19 @@ pub(crate) struct Equivalents {
     pub(crate) failure: Option<Failure>,
 }
 
+/// Each of these clusters with each that follows it.
+pub(crate) fn pairs<'a>(clusters: &'a [&'a Cluster]) -> impl Iterator<Item = (&'a Cluster, &'a Cluster)> {
+    let others = |at: usize| &clusters[at + 1..];
+    clusters.iter().enumerate().flat_map(move |(at, one)| others(at).iter().map(move |other| (*one, *other)))
+}
+
+/// Whether the values of two clusters may mean the same.
+pub(crate) fn may_be_same((one, other): (&Cluster, &Cluster)) -> bool {
+    one.values().all(|one| other.values().all(|other| are_compatible(one, other)))
+}
+
 /// Whether two different values may mean the same.
-pub(crate) fn may_be_same(one: &str, other: &str) -> bool {
+fn are_compatible(one: &str, other: &str) -> bool {
     let are = |is: fn(&str) -> bool| is(one) && is(other);
     let is_label = |value: &str| value.chars().nth(1).is_none();
     !(are(Value::is_number) || are(Value::is_truth) || is_label(one) && is_label(other))
@@ -52,12 +63,7 @@ impl Equivalents {
 
 /// These clusters as one, or as they are if two of their values cannot mean the same.
 fn merged(same: Vec<Cluster>) -> Vec<Cluster> {
-    let values: Vec<&String> = same.iter().flat_map(Cluster::values).collect();
-    let mut pairs = values
-        .iter()
-        .enumerate()
-        .flat_map(|(at, one)| values[at + 1..].iter().map(move |other| (one, other)));
-    if !pairs.all(|(one, other)| may_be_same(one, other)) {
+    if !pairs(&same.iter().collect::<Vec<_>>()).all(may_be_same) {
         return same;
     }
     let mut same = super::in_order(same).into_iter();

@@ -86,9 +86,8 @@ impl Agreement {
         answers: impl IntoIterator<Item = (SeatNumber, AnswerText<'a>)>,
     ) -> Option<Self> {
         match extractor {
-            Extractor::Json(pointer) => {
-                let value =
-                    |(seat, reply): (SeatNumber, AnswerText<'a>)| (seat, Value::at(&pointer, reply.text));
+            Extractor::Json(_) => {
+                let value = |(seat, reply)| (seat, value_of(extractor, None, reply));
                 Some(Self::of_values(answers.into_iter().map(value)))
             }
             Extractor::Auto | Extractor::Llm => Self::of(question, answers),

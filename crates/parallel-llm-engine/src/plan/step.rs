@@ -167,7 +167,7 @@ pub(crate) fn planned(
     }
     // Every strategy that has these options ends in a text that a synthesizer writes.
     if options.is_analysis_separate() {
-        planner.read_once(StepRole::Analyst);
+        planner.analysed();
     }
     if options.is_paranoid() {
         planner.controlled();
@@ -261,10 +261,10 @@ impl StepPlanner<'_> {
         }
     }
 
-    /// One call of the first synthesizer that can, with the answers as input; the others are spare.
-    fn read_once(&mut self, role: StepRole) {
+    /// One analysis by the first synthesizer that can, with the answers as input; the others are spare.
+    fn analysed(&mut self) {
         for (index, by) in self.chain.iter().enumerate() {
-            let key = StepKey { role, by: CallerSlot::Synthesizer(by.number), round: 1 };
+            let key = StepKey { role: StepRole::Analyst, by: CallerSlot::Synthesizer(by.number), round: 1 };
             self.push(key, longest_tokens(self.options, self.seats, self.seats.len()), index > 0);
         }
     }

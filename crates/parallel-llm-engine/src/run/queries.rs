@@ -158,6 +158,11 @@ impl Run {
         own.filter_map(|step| self.view(CallerSlot::Step(step.number)))
     }
 
+    /// The early drafts that are finished and that no outcome has reported yet.
+    pub(crate) fn finished_drafts(&self) -> impl Iterator<Item = &SeatView> {
+        self.drafts().filter(|view| view.status == SeatStatus::Answered && !view.is_reported)
+    }
+
     /// When a seat ended, in milliseconds from the start of the run.
     pub(crate) fn ended_ms(&self, number: SeatNumber) -> Option<u64> {
         let seat = self.seat(number)?;

@@ -202,12 +202,9 @@ fn missing(report: &Report) -> Vec<String> {
 fn cluster(report: &Report, cluster: &ClusterReport) -> String {
     let who = names(report, &cluster.seats);
     match &cluster.value {
-        Some(value) => {
-            let values: Vec<String> = std::iter::once(value)
-                .chain(&cluster.also)
-                .map(|value| format!("`{}`", excerpt(value, VALUE_CHARS)))
-                .collect();
-            format!("{}: {who}", values.join(" or "))
+        Some(_) => {
+            let values = cluster.values().map(|value| format!("`{}`", excerpt(value, VALUE_CHARS)));
+            format!("{}: {who}", values.collect::<Vec<_>>().join(" or "))
         }
         None if cluster.seats.len() > 1 => format!("the same words: {who}"),
         None => format!("other words: {who}"),

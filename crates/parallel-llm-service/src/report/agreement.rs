@@ -59,6 +59,13 @@ pub struct ClusterReport {
     pub seats: Vec<u8>,
 }
 
+impl ClusterReport {
+    /// All its values.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.value.iter().chain(&self.also).map(String::as_str)
+    }
+}
+
 /// The number of independent votes that answers are worth. Models err together, so it is less than their number, and
 /// several samples of one model are one vote.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use crate::json::Object;
 
 use super::demo::FullAnswers;
 use super::marks::{Candidate, Marks, ReplyFormat};
-use super::words::{WordSet, is_negated, sentences};
+use super::words::{WordSet, is_negated, sentences, words};
 
 /// Most sentences compared per candidate; each is compared with all others, so long texts would take seconds.
 const SENTENCES_MAX: usize = 60;
@@ -136,9 +136,8 @@ fn review(candidates: &[ParsedCandidate<'_>], base: &ParsedCandidate<'_>) -> Obj
 
 /// The words of a text in lower case, without articles.
 fn plain(text: &str) -> Vec<String> {
-    let lower = text.to_lowercase();
-    let words = lower.split(|one: char| !one.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.filter(|word| !["a", "an", "the"].contains(word)).map(str::to_owned).collect()
+    let words = words(text).map(|word| word.trim_matches('\'').to_lowercase());
+    words.filter(|word| !["", "a", "an", "the"].contains(&word.as_str())).collect()
 }
 
 /// The candidates in groups: those that say what the first of a group says but for capitals, marks and articles, or that share

@@ -72,13 +72,10 @@ pub(super) fn section(shown: Shown<'_>) -> String {
 fn of(shown: Shown<'_>, sides: &Sides<'_>) -> Agreement {
     let AgreementReport { clusters, analysis, unread, effective_votes, .. } = sides.agreement;
     let group = |(cluster, index): (&parallel_llm_service::report::ClusterReport, usize)| Group {
-        value: cluster.value.as_deref().map_or_else(
-            || format!("text {}", index + 1),
-            |value| {
-                let also = cluster.also.iter().map(String::as_str);
-                std::iter::once(value).chain(also).map(seen).collect::<Vec<_>>().join(" or ")
-            },
-        ),
+        value: match cluster.value {
+            Some(_) => cluster.values().map(seen).collect::<Vec<_>>().join(" or "),
+            None => format!("text {}", index + 1),
+        },
         seats: shown.marks(&cluster.seats),
     };
     let claim = |claim: &ClaimReport| Claim {

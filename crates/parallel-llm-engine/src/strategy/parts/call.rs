@@ -147,7 +147,7 @@ pub(crate) fn cost(context: &RunContext, slots: impl IntoIterator<Item = CallerS
 }
 
 /// The result of a call from the event that ended it.
-fn result_of(event: &Event) -> Result<Answer, Failure> {
+pub(crate) fn result_of(event: &Event) -> Result<Answer, Failure> {
     match event.end() {
         Some(CallEnd::Answered(answer)) => Ok(answer.clone()),
         Some(CallEnd::Cut(_, failure) | CallEnd::Failed(failure)) => Err(failure.clone()),

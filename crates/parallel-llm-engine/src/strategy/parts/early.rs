@@ -53,10 +53,7 @@ async fn settle(context: &Arc<RunContext>, panel: &mut Panel) {
 
 /// The finished early draft that no outcome has reported yet.
 pub(crate) fn finished_draft(context: &RunContext) -> Option<SeatView> {
-    let given: Vec<SeatView> = context.hub.with_run(|run| {
-        let given = |view: &&SeatView| view.status == SeatStatus::Answered && !view.is_reported;
-        run.drafts().filter(given).cloned().collect()
-    });
+    let given: Vec<SeatView> = context.hub.with_run(|run| run.finished_drafts().cloned().collect());
     given.into_iter().find(|view| lacks_text(context, view).is_none())
 }
 

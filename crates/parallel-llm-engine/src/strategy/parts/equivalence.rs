@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::agreement::equivalents::{Equivalents, may_be_same};
+use crate::agreement::equivalents::{Equivalents, may_be_same, pairs};
 use crate::agreement::{Agreement, AnswerText, Cluster, value_of};
 use crate::call::deadline::Deadline;
 use crate::call::run_context::RunContext;
@@ -21,7 +21,6 @@ use crate::prompt::reply::{self, Reveal};
 use crate::prompt::{self, Task};
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::strategy::Strategy;
-use crate::run::event::CallEnd;
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::strategy::parts::answers::agreement;
 use crate::strategy::parts::call::{self, Dependents, PlannedCall};
@@ -37,8 +36,7 @@ const CALL_MAX: Duration = Duration::from_secs(20);
 /// The agreement of the answers. A model is asked about short answers that are written differently, if what it says can matter.
 pub(crate) async fn compared(context: &Arc<RunContext>, usable: &[Usable]) -> Option<Agreement> {
     // A draft that has ended was made of these answers, whatever a model says of them now.
-    let is_drafted = |view: &SeatView| view.status == SeatStatus::Answered && !view.is_reported;
-    let has_draft = context.hub.with_run(|run| run.drafts().any(is_drafted));
+    let has_draft = context.hub.with_run(|run| run.finished_drafts().next().is_some());
     if let Some(grouping) = Grouping::of(context, usable).filter(|_| !has_draft) {
         let deadline = deadline(context);
         let said = call::within(context, deadline, vec![grouping.call(context)]).await.pop();
@@ -64,12 +62,7 @@ pub(crate) async fn asked_beside(context: &Arc<RunContext>, panel: &mut Panel) -
             more = panel.one_more() => if more.is_some() { return true },
         }
         if let Some(end) = panel.take_other_end(|of| of == slot) {
-            let said = match end.end() {
-                Some(CallEnd::Answered(answer)) => Ok(answer.clone()),
-                Some(CallEnd::Cut(_, failure) | CallEnd::Failed(failure)) => Err(failure.clone()),
-                Some(CallEnd::Cancelled) | None => return true,
-            };
-            grouping.note(context, said);
+            grouping.note(context, call::result_of(&end));
             return true;
         }
         // A failure appears when the next call is sent, and in the report.
@@ -80,23 +73,29 @@ pub(crate) async fn asked_beside(context: &Arc<RunContext>, panel: &mut Panel) -
 /// What the model said in this part of the run before this process took it over.
 pub(crate) fn recorded(run: &Run) -> Equivalents {
     let mut said = Equivalents::default();
-    let form = Form::of(&run.plan.question());
     for step in run.plan.steps.iter().filter(|step| step.key.role == StepRole::Equivalence) {
         let slot = CallerSlot::Step(step.number);
         let is_said = |view: &&SeatView| view.status == SeatStatus::Answered && !view.is_reported;
         let Some(view) = run.view(slot).filter(is_said) else { continue };
-        let extractor = run.plan.options_of(slot).extractor();
-        let labels: Vec<String> = (0..view.reads.len()).map(prompt::label).collect();
-        let groups = view.answer.as_ref().and_then(|reply| reply::groups(&reply.text, &labels));
-        let of_label = |label: &String| {
-            let seat = view.reads[labels.iter().position(|known| known == label)?];
-            let answer = AnswerText::from(run.seat(seat)?.answer.as_ref()?);
+        let (extractor, form) = (run.plan.options_of(slot).extractor(), Form::of(&run.plan.question()));
+        let value = |seat: &SeatNumber| {
+            let answer = AnswerText::from(run.seat(*seat)?.answer.as_ref()?);
             Some(value_of(extractor, form.as_ref(), answer)?.to_string())
         };
-        let values = |group: Vec<String>| group.iter().filter_map(of_label).collect();
-        said.add(&view.model, groups.unwrap_or_default().into_iter().map(values).collect());
+        let values: Vec<Option<String>> = view.reads.iter().map(value).collect();
+        let groups = view.answer.as_ref().and_then(|reply| groups(reply, &values));
+        said.add(&view.model, groups.unwrap_or_default());
     }
     said
+}
+
+/// The values that a reply says mean the same; `None` if it says nothing. `values` are those it was shown, in the order of
+/// their labels.
+fn groups(reply: &Answer, values: &[Option<String>]) -> Option<Vec<Vec<String>>> {
+    let labels: Vec<String> = (0..values.len()).map(prompt::label).collect();
+    let value = |label: &String| values[labels.iter().position(|known| known == label)?].clone();
+    let groups = reply::groups(&reply.text, &labels)?;
+    Some(groups.iter().map(|group| group.iter().filter_map(value).collect()).collect())
 }
 
 /// A call about short answers.
@@ -114,13 +113,7 @@ impl Grouping {
         let answers = usable.iter().map(|one| (one.seat, AnswerText::from(&one.answer)));
         let agreement = context.agreement(answers)?;
         let clusters: Vec<&Cluster> = agreement.clusters.iter().filter(|cluster| is_short(cluster)).collect();
-        let mut pairs = clusters
-            .iter()
-            .enumerate()
-            .flat_map(|(at, one)| clusters[at + 1..].iter().map(move |other| (*one, *other)));
-        let may_be_same = |(one, other): (&Cluster, &Cluster)| {
-            one.values().all(|one| other.values().all(|other| may_be_same(one, other)))
-        };
+        let mut pairs = pairs(&clusters);
         let matters = if context.plan.strategy == Strategy::Vote {
             pairs.any(may_be_same)
         } else {
@@ -140,18 +133,12 @@ impl Grouping {
 
     /// Notes what the model said, or why it said nothing.
     fn note(&self, context: &RunContext, said: Result<Answer, Failure>) {
-        let labels = self.shown.labels();
-        let groups = said.and_then(|reply| reply::groups(&reply.text, &labels).ok_or_else(unreadable));
-        let value = |label: &String| {
-            let mut texts = self.shown.labelled_texts();
-            texts.find_map(|(known, text)| (known == label).then(|| text.to_owned()))
-        };
+        let shown = self.shown.labelled_texts();
+        let values: Vec<Option<String>> = shown.map(|(_, text)| Some(text.to_owned())).collect();
+        let groups = said.and_then(|reply| groups(&reply, &values).ok_or_else(unreadable));
         let mut equivalents = context.equivalents.lock();
         match groups {
-            Ok(groups) => {
-                let values = |group: Vec<String>| group.iter().filter_map(value).collect();
-                equivalents.add(&self.by, groups.into_iter().map(values).collect());
-            }
+            Ok(groups) => equivalents.add(&self.by, groups),
             Err(failure) => equivalents.failure = Some(failure),
         }
     }

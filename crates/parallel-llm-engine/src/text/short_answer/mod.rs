@@ -70,11 +70,6 @@ impl fmt::Display for Value {
 }
 
 impl Value {
-    /// The value of a short answer that a model extracted; `None` if it is empty or too long.
-    pub fn of(form: Option<&Form>, short: &str) -> Option<Self> {
-        form.and_then(|form| form.of_piece(short, false)).or_else(|| literal::exact(short).map(Self::Literal))
-    }
-
     /// Whether a value in normal form, as it is displayed, is a number.
     pub fn is_number(shown: &str) -> bool {
         matches!(number::leading(shown), Some((_, "")))
