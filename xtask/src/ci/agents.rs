@@ -17,7 +17,6 @@ use crate::{repository, say};
 
 /// The agents, by their names for `install`.
 const AGENTS: [&str; 2] = ["claude-code", "codex"];
-const STAGE: &str = "agents";
 /// Time limit of a script, which has five short conversations.
 const SCRIPT_TIME_MAX: Duration = Duration::from_mins(5);
 /// The longest time in ms from the agent's timeout until the upstream notices the cancelled call.
@@ -26,9 +25,6 @@ const CANCEL_MS_MAX: u64 = 1_000;
 const TOOLS: [&str; 4] = ["get_run", "list_models", "process_prompt", "resume_run"];
 
 pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
-    if !state.only.iter().any(|name| name == STAGE) {
-        return Ok(Verdict::Skipped(format!("it fetches 800 MB; `--only {STAGE}` runs it")));
-    }
     let Some(binary) = &state.binary else {
         return Ok(Verdict::Skipped(
             "there is no release binary to ask: add `--only \"release build\"`".to_owned(),
@@ -131,14 +127,5 @@ mod tests {
         check("/pipes/given_up/ended", json!(false), &["the agent does not continue after it gave up"]);
         check("/pipes/left", json!(1), &["a program outlives its agent"]);
         check("/pipes/left", json!(null), &[]);
-    }
-
-    #[test]
-    fn the_stage_runs_only_if_named() {
-        assert!(
-            matches!(run(&mut State::default()), Ok(Verdict::Skipped(why)) if why.contains("--only agents"))
-        );
-        let mut named = State { only: vec![STAGE.to_owned()], ..State::default() };
-        assert!(matches!(run(&mut named), Ok(Verdict::Skipped(why)) if why.contains("release build")));
     }
 }

@@ -1,9 +1,9 @@
 //! The stage `install`: finds or builds the tools that later stages need.
 //!
 //! A tool of the right version on this machine is used; otherwise it is built once into `target/tools`, in a folder named
-//! after its version. Tools are built without optimisation: on two cores this takes 35 s for `cargo-deny`, 29 s for
-//! `cargo-llvm-cov` and 19 s for `cargo-machete`, and each runs for about a second. If a tool is not available, this stage passes,
-//! and the stage that needs the tool is skipped with the reason.
+//! after its version. Tools are built without optimisation: on two cores this takes 35 s for `cargo-deny` and 19 s for
+//! `cargo-machete`, and each runs for about a second. If a tool is not available, this stage passes, and the stage that needs the
+//! tool is skipped with the reason.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,16 +15,15 @@ use crate::program::Program;
 use crate::{built, say};
 
 /// A tool and its version. The version is raised by hand, because a newer one may judge differently.
-struct Tool {
+pub(super) struct Tool {
     name: &'static str,
     version: &'static str,
 }
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "cargo-deny", version: "0.20.2" },
-    Tool { name: "cargo-machete", version: "0.9.2" },
-    Tool { name: "cargo-llvm-cov", version: "0.9.1" },
-];
+const TOOLS: &[Tool] =
+    &[Tool { name: "cargo-deny", version: "0.20.2" }, Tool { name: "cargo-machete", version: "0.9.2" }];
+/// What only the stage `coverage` needs, and finds by itself.
+pub(super) const COVERAGE: Tool = Tool { name: "cargo-llvm-cov", version: "0.9.1" };
 
 /// Time limit for building a tool, ten times the measured time. Its stage is then skipped.
 const BUILD_TIME_MAX: Duration = Duration::from_mins(6);
@@ -56,7 +55,7 @@ pub(super) fn run(state: &mut State) -> Verdict {
 }
 
 /// The path of the tool, which is built if necessary.
-fn find(tool: &Tool) -> Result<PathBuf, Failure> {
+pub(super) fn find(tool: &Tool) -> Result<PathBuf, Failure> {
     let folder = built::target()?.join("tools").join(format!("{}-{}", tool.name, tool.version));
     let built = folder.join("bin").join(format!("{}{}", tool.name, std::env::consts::EXE_SUFFIX));
     if built.exists() {

@@ -1,7 +1,7 @@
 //! The stages of `cargo xtask test` and `cargo xtask ci`: all checks of the repository, each command with a final table.
 //!
-//! `test` runs the checks for every change, `ci` the rest; `ci --long` adds those that take hours. A failed stage does not stop
-//! the later ones, so that one run reports every problem. A stage that cannot run is reported as skipped, never as passed.
+//! `test` runs the checks for every change, `ci` the rest; `ci --long` adds those that take long. A failed stage does not stop
+//! the later ones, so that one run reports every problem. A stage that does not run is reported as skipped, never as passed.
 
 mod agents;
 mod babble;
@@ -40,7 +40,7 @@ use report::{Line, Verdict};
 struct State {
     /// Whether to fail if advisories cannot be checked, without a network and a local database.
     advisories: bool,
-    /// Whether to run the stages that take hours.
+    /// Whether to run the stages that take long, and the others at full size.
     long: bool,
     /// Whether to draw the documentation's pictures of the page anew.
     images: bool,
@@ -71,44 +71,56 @@ impl Default for State {
     }
 }
 
-type Stage = (&'static str, fn(&mut State) -> Result<Verdict, Failure>);
+/// A stage's name, when it runs, and what it does.
+type Stage = (&'static str, When, fn(&mut State) -> Result<Verdict, Failure>);
+
+/// When a stage runs. Any runs if `--only` names it.
+#[derive(Debug, Clone, Copy)]
+enum When {
+    Always,
+    /// With `--long`.
+    Long,
+    /// Never unasked, for this reason.
+    Named(&'static str),
+}
+use When::{Always, Long, Named};
 
 /// The stages of `test`, in order.
 const QUICK: &[Stage] = &[
-    ("components", |_| install::components().map(|()| Verdict::Passed)),
-    ("fmt", |_| cargo("fmt --all --check")),
-    ("clippy", |_| cargo("clippy --workspace --all-targets --locked -- -D warnings")),
-    ("tidy", |_| tidy::run(&[]).map(|()| Verdict::Passed)),
-    ("tests", |_| suite::run()),
+    ("components", Always, |_| install::components().map(|()| Verdict::Passed)),
+    ("fmt", Always, |_| cargo("fmt --all --check")),
+    ("clippy", Always, |_| cargo("clippy --workspace --all-targets --locked -- -D warnings")),
+    ("tidy", Always, |_| tidy::run(&[]).map(|()| Verdict::Passed)),
+    ("tests", Always, |_| suite::run()),
 ];
 
 /// The stages of `ci`, in order. Generated pages are checked after the release build, because its binary generates them, which
 /// saves another build.
 const STAGES: &[Stage] = &[
-    ("install", |state| Ok(install::run(state))),
-    ("release build begins", release::begin),
-    ("rustdoc", |_| rustdoc()),
-    ("library", |_| library::run()),
-    ("licences, bans, sources", dependencies::permitted),
-    ("advisories", dependencies::advisories),
-    ("unused dependencies", dependencies::used),
-    ("postgres", postgres::run),
-    ("release build", release::run),
-    ("codegen --check", generated),
-    ("instructions", instructions::run),
-    ("readme", readme::run),
-    ("conformance", conformance::run),
-    ("inspector", inspector::run),
-    ("clients", clients::run),
-    ("endpoint", endpoint::run),
-    ("agents", agents::run),
-    ("page", page::run),
-    ("fuzz", fuzz::run),
-    ("coverage", coverage::run),
-    ("aimock", |_| upstreams::aimock()),
-    ("litellm", |_| upstreams::litellm()),
-    ("real model", real_model::run),
-    ("long tests", suite::long),
+    ("install", Always, |state| Ok(install::run(state))),
+    ("release build begins", Always, release::begin),
+    ("rustdoc", Always, |_| rustdoc()),
+    ("library", Always, |_| library::run()),
+    ("licences, bans, sources", Always, dependencies::permitted),
+    ("advisories", Always, dependencies::advisories),
+    ("unused dependencies", Always, dependencies::used),
+    ("postgres", Always, postgres::run),
+    ("release build", Always, release::run),
+    ("codegen --check", Always, generated),
+    ("instructions", Always, instructions::run),
+    ("readme", Always, readme::run),
+    ("conformance", Always, conformance::run),
+    ("inspector", Always, inspector::run),
+    ("clients", Always, clients::run),
+    ("endpoint", Always, endpoint::run),
+    ("agents", Named("it fetches 800 MB"), agents::run),
+    ("page", Always, page::run),
+    ("fuzz", Long, fuzz::run),
+    ("coverage", Long, |_| coverage::run()),
+    ("aimock", Always, |_| upstreams::aimock()),
+    ("litellm", Always, |_| upstreams::litellm()),
+    ("real model", Always, real_model::run),
+    ("long tests", Long, |_| suite::long()),
 ];
 
 /// Runs the stages of `test`.
@@ -120,7 +132,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut state = parse(words)?;
     let is_selected =
         |name: &str| state.only.is_empty() || name == "install" || state.only.iter().any(|only| only == name);
-    let stages: Vec<Stage> = STAGES.iter().copied().filter(|(name, _)| is_selected(name)).collect();
+    let stages: Vec<Stage> = STAGES.iter().copied().filter(|(name, ..)| is_selected(name)).collect();
     prove_all(&stages, &mut state)
 }
 
@@ -141,11 +153,11 @@ fn parse(words: &[String]) -> Result<State, Failure> {
             ("--advisories", _) => state.advisories = true,
             ("--long", _) => state.long = true,
             ("--images", _) => state.images = true,
-            ("--only", Some(name)) if STAGES.iter().any(|(stage, _)| stage == name) => {
+            ("--only", Some(name)) if STAGES.iter().any(|(stage, ..)| stage == name) => {
                 state.only.extend(words.next().cloned());
             }
             ("--only", _) => {
-                let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).collect();
+                let names: Vec<&str> = STAGES.iter().map(|(name, ..)| *name).collect();
                 return Err(Failure::new(format!("`--only` takes a stage: {}", names.join(" | "))));
             }
             ("--fuzz-seconds", Some(seconds)) => {
@@ -165,16 +177,31 @@ fn parse(words: &[String]) -> Result<State, Failure> {
 }
 
 /// Runs one stage and prints its result.
-fn prove((name, run): Stage, state: &mut State) -> Line {
+fn prove((name, when, run): Stage, state: &mut State) -> Line {
     say::note(&format!("\n=== {name}"));
     let begun = program::now();
-    let verdict = run(state).unwrap_or_else(|failure| Verdict::Failed(failure.to_string()));
+    let verdict = match why_not(name, when, state) {
+        Some(why) => Verdict::Skipped(why),
+        None => run(state).unwrap_or_else(|failure| Verdict::Failed(failure.to_string())),
+    };
     match &verdict {
         Verdict::Passed => {}
         Verdict::Failed(why) => say::note(&format!("=== {name} FAILED: {why}")),
         Verdict::Skipped(why) => say::note(&format!("=== {name} SKIPPED: {why}")),
     }
     Line { name, verdict, minutes: begun.elapsed().as_secs_f64() / 60.0 }
+}
+
+/// Why a stage does not run, and what runs it.
+fn why_not(name: &str, when: When, state: &State) -> Option<String> {
+    let is_named = state.only.iter().any(|only| only == name);
+    match when {
+        Long if !state.long && !is_named => {
+            Some(format!("it takes long: `--long` or `--only {name:?}` runs it"))
+        }
+        Named(why) if !is_named => Some(format!("{why}: `--only {name:?}` runs it")),
+        _ => None,
+    }
 }
 
 fn cargo(arguments: &str) -> Result<Verdict, Failure> {
@@ -208,6 +235,25 @@ mod tests {
             options,
             expected.map(|(only, seconds)| (only.iter().map(|&name| name.to_owned()).collect(), seconds))
         );
+    }
+
+    #[test]
+    fn a_stage_that_takes_long_runs_if_asked_for() {
+        let only = |names: &[&str]| State {
+            only: names.iter().map(|&name| name.to_owned()).collect(),
+            ..State::default()
+        };
+        let fuzz = |state: &State| why_not("fuzz", Long, state);
+        assert_eq!(fuzz(&State::default()).unwrap(), "it takes long: `--long` or `--only \"fuzz\"` runs it");
+        assert_eq!(fuzz(&State { long: true, ..State::default() }), None);
+        assert_eq!(fuzz(&only(&["fuzz"])), None);
+        let agents = |state: &State| why_not("agents", Named("it is large"), state);
+        assert_eq!(
+            agents(&State { long: true, ..State::default() }).unwrap(),
+            "it is large: `--only \"agents\"` runs it"
+        );
+        assert_eq!(agents(&only(&["agents", "fuzz"])), None);
+        assert_eq!(why_not("page", Always, &State::default()), None);
     }
 
     #[test]

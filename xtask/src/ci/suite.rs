@@ -3,7 +3,6 @@
 //! A failure does not stop the other tests. If `cargo nextest` is installed it runs them, because it reports which test was
 //! slow or hung; `cargo test` then runs the doc tests, which nextest does not support.
 
-use super::State;
 use super::report::Verdict;
 use crate::failure::Failure;
 use crate::program::Program;
@@ -22,23 +21,22 @@ const AMOUNTS: &[(&str, &str)] =
     &[("PARALLEL_LLM_TEST_KILLS", "4000"), ("SOAK_MINUTES", "60"), ("SIMULATION_SEEDS", "100000")];
 
 pub(super) fn run() -> Result<Verdict, Failure> {
-    if Program::cargo("nextest --version").output().is_err() {
-        return Program::cargo("test --workspace --locked --no-fail-fast").run().map(|()| Verdict::Passed);
-    }
     let concurrent = std::thread::available_parallelism().map_or(1, usize::from) * TESTS_PER_CORE;
+    let concurrent = concurrent.to_string();
+    if Program::cargo("nextest --version").output().is_err() {
+        let tests = Program::cargo("test --workspace --locked --no-fail-fast");
+        return tests.variable("RUST_TEST_THREADS", &concurrent).run().map(|()| Verdict::Passed);
+    }
     let tests =
         Program::cargo("nextest run --workspace --locked --no-fail-fast --no-tests pass --test-threads")
-            .arguments([concurrent.to_string()])
+            .arguments([concurrent])
             .run();
     let documents = Program::cargo("test --workspace --locked --no-fail-fast --doc").run();
     tests.and(documents).map(|()| Verdict::Passed)
 }
 
-/// Runs the tests that take hours, if requested.
-pub(super) fn long(state: &mut State) -> Result<Verdict, Failure> {
-    if !state.long {
-        return Ok(Verdict::Skipped("they take hours: `cargo xtask ci --long` runs them".to_owned()));
-    }
+/// Runs the tests that take hours.
+pub(super) fn long() -> Result<Verdict, Failure> {
     for words in LONG {
         let program = AMOUNTS
             .iter()
