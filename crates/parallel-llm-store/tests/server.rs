@@ -90,9 +90,10 @@ impl Proxy {
         self.way.send(Way::Open).unwrap();
     }
 
-    /// Ends all connections again and again, until these tasks have ended.
+    /// Ends all connections again and again, until these tasks have ended. They last a little longer each time, so that the
+    /// tasks end on a slow machine too.
     async fn cut_again_and_again(&self, mut tasks: JoinSet<()>) {
-        let mut pause = 0_u64;
+        let (mut pause, mut open) = (0_u64, Duration::from_millis(30));
         while !tasks.is_empty() {
             // A step that shares no factor with a millisecond spreads the cuts over all parts of an exchange.
             pause = (pause * 31 + 7_919) % 40_000;
@@ -100,7 +101,8 @@ impl Proxy {
             self.cut();
             tokio::time::sleep(Duration::from_micros(pause / 4)).await;
             self.restore();
-            tokio::time::sleep(Duration::from_millis(30)).await;
+            tokio::time::sleep(open).await;
+            open += open / 32;
             while let Some(done) = tasks.try_join_next() {
                 done.unwrap();
             }
@@ -183,6 +185,31 @@ async fn a_server_that_falls_silent_is_given_up_within_ten_seconds() {
     assert_eq!(store.append(lease, recorded(3, vec![answered(seat(1, 1), "sings")])).await, Ok(()));
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert_eq!(store.spills().waiting.len(), 1);
+    proxy.restore();
+    eventually(async || store.spills().waiting.is_empty()).await;
+}
+
+/// A question that comes while the writer waits already waits no second time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_comes_while_a_server_is_silent_is_refused_within_ten_seconds() {
+    only_on_a_server!();
+    let fixture = Fixture::new().await;
+    let (store, proxy) = behind_proxy(&fixture).await;
+    let begins = recorded(1, vec![started(), sent(seat(1, 1))]);
+    let lease = write(&store, plan(1, StoreMode::Full), begins).await;
+    proxy.fall_silent();
+    let answers = store.append(lease, recorded(3, vec![answered(seat(1, 1), "sings")]));
+    let asking = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let begun = tokio::time::Instant::now();
+        let lease = store.open_run(plan(2, StoreMode::Full)).await;
+        let refused = store.append(lease, simple("words")).await.unwrap_err();
+        (refused, begun.elapsed())
+    };
+    let (answered, (refused, waited)) = tokio::join!(answers, asking);
+    assert_eq!(answered, Ok(()));
+    assert!(waited < Duration::from_secs(10), "{waited:?}");
+    assert!(refused.retryable && refused.message.contains("it did not answer in time"), "{refused:?}");
     proxy.restore();
     eventually(async || store.spills().waiting.is_empty()).await;
 }
@@ -292,7 +319,7 @@ async fn a_connection_that_is_cut_at_any_moment_holds_up_no_job_of_a_batch() {
         );
     }
     let worked = here.run_until(proxy.cut_again_and_again(working));
-    tokio::time::timeout(LONG, worked).await.unwrap();
+    tokio::time::timeout(4 * LONG, worked).await.unwrap();
     for number in 1..=BATCHES {
         let batch = fixture.store.batch(BatchId::from_parts(number, 1)).await.unwrap().unwrap();
         let counts = (batch.jobs, batch.bad, batch.answered, batch.failed, batch.running);

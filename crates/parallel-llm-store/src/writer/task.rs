@@ -17,7 +17,7 @@ mod spilling;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::{Failure, RunId};
@@ -86,6 +86,8 @@ pub(super) struct WriterTask {
     kept: Vec<(Lease, Job)>,
     /// Whether the last transaction failed for a reason that passes.
     is_failing: bool,
+    /// When a server last did not answer in time, and what that came to.
+    silent: Option<(Instant, Failure)>,
     spills: Spills,
     /// Whether there may be files to import.
     spills_wait: bool,
@@ -130,6 +132,7 @@ impl WriterTask {
             stalled: Vec::new(),
             kept: Vec::new(),
             is_failing: false,
+            silent: None,
             spills,
             merges_wait: false,
             spilled: BTreeSet::new(),
@@ -216,16 +219,23 @@ impl WriterTask {
         }
     }
 
-    /// Refuses beginnings of runs that have waited for long while the database takes nothing.
+    /// Refuses beginnings of runs that have waited for long while the database takes nothing, or have waited through the
+    /// silence of a server, which would be as long again.
     fn refuse_late(&self, jobs: Vec<Job>) -> Vec<Job> {
-        let is_late =
-            |job: &Job| self.is_failing && job.work.is_admission() && clock::shared_now() >= job.deadline;
-        let (late, rest): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(is_late);
-        for job in late {
+        let mut rest = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let came = job.deadline.checked_sub(self.times.admission);
+            let silence = self.silent.as_ref().filter(|(at, _)| came.is_some_and(|came| came <= *at));
+            let is_late = silence.is_some() || clock::shared_now() >= job.deadline;
+            if !(self.is_failing && job.work.is_admission() && is_late) {
+                rest.push(job);
+                continue;
+            }
             if let Some(run_id) = job.work.appended() {
                 self.local.begun(run_id);
             }
-            drop(job.reply.send(Err(error::locked())));
+            let failure = silence.map_or_else(error::locked, |(_, failure)| failure.clone());
+            drop(job.reply.send(Err(failure)));
         }
         rest
     }
@@ -311,6 +321,8 @@ impl WriterTask {
     fn transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
         let done = self.try_transact(works);
         self.is_failing = done.as_ref().is_err_and(DatabaseError::is_passing);
+        let cause = done.as_ref().err().filter(|cause| cause.kind == DatabaseErrorKind::Silent);
+        self.silent = cause.map(|cause| (clock::shared_now(), cause.unwritten()));
         if done.is_err() {
             // The cached runs include events that were not written, so they have to be read again.
             works
