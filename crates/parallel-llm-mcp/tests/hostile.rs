@@ -314,9 +314,9 @@ fn no_input_of_the_fuzz_corpus_causes_a_panic() {
 
 /// Requests for a long run that a client sends before it reads anything.
 const FETCHES: usize = 1_500;
-/// What their replies may take above the process that has read the run once: the 64 MiB that are kept for a client, and as
-/// much for those in the making and for what the allocator has not returned.
-const UNREAD_ABOVE_BYTES_MAX: usize = 128 << 20;
+/// What their replies may take above the process that has read the run once: the 64 MiB that are kept for a client, up to four
+/// times while they are in the making and before the allocator has returned them.
+const UNREAD_ABOVE_BYTES_MAX: usize = 256 << 20;
 
 /// The processor time that a process has taken, in the kernel's ticks.
 fn ticks(id: u32) -> u64 {

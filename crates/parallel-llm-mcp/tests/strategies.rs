@@ -98,6 +98,19 @@ fn by_command(strategy: &str, question: &str, broken: &[(&str, Fault)]) -> Strin
     line(&sandbox, &call.settings([("synthesizer", chain.as_str())]).run().json())
 }
 
+/// The same as [`by_command`] for a question with a short answer, over MCP.
+fn over_mcp(strategy: &str, broken: &[(&str, Fault)]) -> String {
+    let sandbox = sandbox(SHORT, broken);
+    let chain = format!("{FIRST} {SECOND}");
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_SYNTHESIZER", chain.as_str())]);
+    let asked = json!({"prompt": SHORT, "models": MODELS, "strategy": strategy});
+    let called = client.call("process_prompt", asked);
+    let report = client.report(&called);
+    client.hang_up();
+    client.wait();
+    line(&sandbox, &report)
+}
+
 /// Its pairings are random, and two equal answers meet without a call, so its number of calls is random.
 const RANDOM_CALLS: &str = "best-of-n@by=pairs";
 
@@ -113,7 +126,7 @@ fn table(question: &str, outcome: impl Fn(&str, &[(&str, Fault)]) -> String + Sy
 }
 
 #[test]
-fn every_strategy_survives_every_fault_on_a_question_with_a_short_answer() {
+fn every_strategy_survives_every_fault_on_a_question_with_a_short_answer_by_both_doors() {
     let outcomes = table(SHORT, |strategy, broken| by_command(strategy, SHORT, broken));
     insta::assert_snapshot!(outcomes, @"
     synthesize: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
@@ -134,6 +147,7 @@ fn every_strategy_survives_every_fault_on_a_question_with_a_short_answer() {
     synthesize@analysis=separate: complete fused 11120; partial fused 11120; partial verbatim 11100; complete fused 12120; partial fused 11122; complete verbatim 11122
     synthesize@paranoid=on: complete fused 11140; partial fused 11110; partial verbatim 11100; complete fused 12140; partial fused 11111; complete verbatim 11144
     ");
+    assert_eq!(table(SHORT, over_mcp), outcomes, "both doors have the same outcomes");
 }
 
 #[test]
@@ -159,24 +173,6 @@ fn every_strategy_survives_every_fault_on_an_open_question() {
     synthesize@analysis=separate: complete fused 11120; partial fused 11120; partial verbatim 11100; complete fused 12120; partial fused 11122; complete verbatim 11122
     synthesize@paranoid=on: complete fused 11140; partial fused 11110; partial verbatim 11100; complete fused 12140; partial fused 11111; complete verbatim 11144
     ");
-}
-
-#[test]
-fn every_strategy_has_the_same_outcome_over_mcp() {
-    let over_mcp = |strategy: &str, broken: &[(&str, Fault)]| {
-        let sandbox = sandbox(SHORT, broken);
-        let chain = format!("{FIRST} {SECOND}");
-        let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_SYNTHESIZER", chain.as_str())]);
-        let asked = json!({"prompt": SHORT, "models": MODELS, "strategy": strategy});
-        let called = client.call("process_prompt", asked);
-        let report = client.report(&called);
-        client.hang_up();
-        client.wait();
-        line(&sandbox, &report)
-    };
-    let same = table(SHORT, over_mcp);
-    let command = table(SHORT, |strategy, broken| by_command(strategy, SHORT, broken));
-    assert_eq!(same, command, "both doors have the same outcomes");
 }
 
 /// A run whose synthesizer begins after two of three answers, with these delays of the third answer and of each text:

@@ -11,7 +11,7 @@ use crate::program::Program;
 const TESTS_PER_CORE: usize = 2;
 /// The long tests, as arguments of `cargo`; the stage `tests` leaves them out or runs them at a small size.
 const LONG: &[&str] = &[
-    "test -p parallel-llm-mcp --locked --test program dialects:: -- --ignored",
+    "test -p parallel-llm-mcp --locked --test program -- --ignored dialects:: memory::",
     "test -p parallel-llm-testkit --locked --test kill -- --nocapture",
     "test -p parallel-llm-mcp --locked --test program soak:: -- --nocapture",
     "test -p parallel-llm-engine --locked --test engine simulation:: -- --nocapture",
