@@ -541,7 +541,7 @@ fn a_silent_seat_is_skipped() {
     check_ends_with_one_answer(terminal, "s");
 }
 
-/// Draws the images of the manual into `docs/images`: the demo in progress, and its end.
+/// Draws the images of the manual into `docs/images`: the demo in progress.
 #[test]
 #[ignore = "it writes files of the repository: `cargo test -p parallel-llm-mcp -- --ignored screen::pictures`"]
 fn pictures() {
@@ -560,5 +560,4 @@ fn pictures() {
     terminal.until("the fused answer streams", |text| text.contains("fusing") && text.contains("5. On the"));
     picture("fusing", terminal.svg());
     assert_eq!(terminal.wait(), 0);
-    picture("answer", terminal.svg());
 }
