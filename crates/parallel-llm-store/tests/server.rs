@@ -24,7 +24,7 @@ use parallel_llm_store::{
     BatchChange, CheckDepth, Integrity, JobEnd, JobRequest, JobResult, NewBatch, NewJob, RunFilter, RunScope,
     SpillState, Store, StoreConfig,
 };
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, copy_bidirectional};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinSet, LocalSet};
@@ -44,6 +44,8 @@ enum Way {
     Cut,
     /// Nothing is forwarded, and nothing is closed.
     Silent,
+    /// It ends when the server has a commit, before its answer.
+    Unconfirmed,
 }
 
 /// A way to the server that can be cut or fall silent.
@@ -73,6 +75,9 @@ impl Proxy {
                     tokio::select! {
                         _ = copy_bidirectional(&mut near, &mut far) => {}
                         _ = state.wait_for(|state| *state != Way::Open) => {}
+                    }
+                    if *state.borrow() == Way::Unconfirmed {
+                        drop(forward_to_a_commit(&mut near, &mut far).await);
                     }
                     let _ = state.wait_for(|state| *state != Way::Silent).await;
                 });
@@ -111,6 +116,30 @@ impl Proxy {
 
     fn fall_silent(&self) {
         self.way.send(Way::Silent).unwrap();
+    }
+
+    fn confirm_nothing(&self) {
+        self.way.send(Way::Unconfirmed).unwrap();
+    }
+}
+
+/// Forwards both ways until the server has done a commit.
+async fn forward_to_a_commit(near: &mut TcpStream, far: &mut TcpStream) -> std::io::Result<()> {
+    let (mut asked, mut answered) = ([0; 16 << 10], [0; 16 << 10]);
+    loop {
+        tokio::select! {
+            bytes = near.read(&mut asked) => {
+                let asked = &asked[..bytes?];
+                far.write_all(asked).await?;
+                if asked.is_empty() || asked.windows(6).any(|word| word == b"COMMIT") {
+                    return far.read(&mut answered).await.map(drop);
+                }
+            }
+            bytes = far.read(&mut answered) => match bytes? {
+                0 => return Ok(()),
+                bytes => near.write_all(&answered[..bytes]).await?,
+            },
+        }
     }
 }
 
@@ -492,6 +521,25 @@ async fn with_short_lease(fixture: &Fixture) -> (Store, Proxy) {
     let folder = fixture.folder.path().join("machine");
     let config = StoreConfig::on_server(url.parse().unwrap(), folder);
     (Store::open(StoreConfig { heartbeat: HEARTBEAT, lease: SHORT_LEASE, ..config }).await.unwrap(), proxy)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_take_over_that_the_server_did_not_confirm_keeps_the_run_from_nobody() {
+    only_on_a_server!();
+    let fixture = Fixture::new().await;
+    write(&fixture.store, plan(1, StoreMode::Full), simple("sings")).await;
+    let (url, proxy) = proxied(&fixture).await;
+    let config = StoreConfig::on_server(url.parse().unwrap(), fixture.folder.path().join("machine"));
+    let wait = Duration::from_millis(500);
+    let store = Store::open(StoreConfig { heartbeat: HEARTBEAT, wait, ..config }).await.unwrap();
+    proxy.confirm_nothing();
+    let failure = store.take_over(run_id(1)).await.unwrap_err();
+    assert!(failure.retryable, "{failure:?}");
+    let connection = fixture.other_connection();
+    assert!(value::<i64>(&connection, "SELECT epoch FROM runs") > 1, "the server has given it");
+    proxy.restore();
+    let closed = "SELECT COUNT(*) FROM runs WHERE closed_at_ms IS NOT NULL";
+    eventually(async || value::<i64>(&connection, closed) == 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

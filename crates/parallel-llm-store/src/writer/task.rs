@@ -355,7 +355,16 @@ impl WriterTask {
         }
         // A crash before this line leaves nothing, and no caller was answered; a crash after it leaves everything.
         let committed = self.connection.commit(transaction);
-        committed.inspect_err(|_| self.unconfirmed.doubt(works))?;
+        if let Err(cause) = committed {
+            self.unconfirmed.doubt(works);
+            // The database may have given them to this process, which does not know: then nobody would do them.
+            self.lost.extend(answers.iter().filter_map(|answer| match answer {
+                Ok(Done::TakenOver(taken)) => Some(taken.lease),
+                _ => None,
+            }));
+            self.lost.truncate(LOST_MAX);
+            return Err(cause);
+        }
         self.unconfirmed.confirm(works, &answers);
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.wal_bytes += works.iter().map(|work| work.bytes()).sum::<usize>();
