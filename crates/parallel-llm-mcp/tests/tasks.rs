@@ -644,8 +644,8 @@ fn progress_shows_a_pending_retry() {
         .map(|note| note["message"].as_str().unwrap().replace(|c: char| c.is_ascii_digit(), "N"))
         .collect();
     lines.dedup();
-    // The first progress may come before the refusal.
-    lines.retain(|line| !line.contains("waiting for gpt-N.N-sol, "));
+    // The first progress may come before the refusal, and on a slow machine another after the answer.
+    lines.retain(|line| !line.contains("waiting for gpt-N.N-sol, ") && !line.contains("answered, N s"));
     assert_eq!(
         lines,
         [
