@@ -3,10 +3,14 @@
 //! A failure does not stop the other tests. If `cargo nextest` is installed it runs them, because it reports which test was
 //! slow or hung; `cargo test` then runs the doc tests, which nextest does not support.
 
+use std::time::Duration;
+
 use super::report::Verdict;
 use crate::failure::Failure;
 use crate::program::Program;
 
+/// Time limit of the tests, and of what is built for them before: each takes a quarter of it on two quiet cores.
+const TIME_MAX: Duration = Duration::from_mins(45);
 /// Concurrent tests per core: most tests wait for a program or a clock most of the time.
 const TESTS_PER_CORE: usize = 2;
 /// The long tests, as arguments of `cargo`; the stage `tests` leaves them out or runs them at a small size.
@@ -23,13 +27,15 @@ const AMOUNTS: &[(&str, &str)] =
 pub(super) fn run() -> Result<Verdict, Failure> {
     let concurrent = std::thread::available_parallelism().map_or(1, usize::from) * TESTS_PER_CORE;
     let concurrent = concurrent.to_string();
+    Program::cargo("test --workspace --locked --no-run").time_limit(TIME_MAX).run()?;
     if Program::cargo("nextest --version").output().is_err() {
-        let tests = Program::cargo("test --workspace --locked --no-fail-fast");
+        let tests = Program::cargo("test --workspace --locked --no-fail-fast").time_limit(TIME_MAX);
         return tests.variable("RUST_TEST_THREADS", &concurrent).run().map(|()| Verdict::Passed);
     }
     let tests =
         Program::cargo("nextest run --workspace --locked --no-fail-fast --no-tests pass --test-threads")
             .arguments([concurrent])
+            .time_limit(TIME_MAX)
             .run();
     let documents = Program::cargo("test --workspace --locked --no-fail-fast --doc").run();
     tests.and(documents).map(|()| Verdict::Passed)

@@ -12,6 +12,7 @@
 
 mod access;
 pub(crate) mod closing;
+mod lost;
 mod spilling;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +44,7 @@ use crate::row::text_row::IndexScope;
 use crate::search::index::{self, INDEX_BYTES};
 use crate::spill::Spills;
 use crate::tokens::{self, StoredToken};
+use lost::taken_in_vain;
 
 /// Most jobs in one transaction.
 const JOBS_MAX: usize = 256;
@@ -57,9 +59,6 @@ const STALL_PAUSE: Duration = Duration::from_millis(50);
 const KEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often importing spill files is tried.
 const IMPORT_INTERVAL: Duration = Duration::from_secs(2);
-/// Most runs waiting to be released: those in progress when the database stopped accepting writes, and those that could
-/// not begin since. Further ones are not remembered.
-const LOST_MAX: usize = 4_096;
 /// Idle time before the writer indexes: longer than the gaps between the commits of a busy run.
 const IDLE: Duration = Duration::from_millis(50);
 /// Most index transactions on closing: enough for the run that just ended. The next process does the rest.
@@ -201,9 +200,7 @@ impl WriterTask {
                     continue;
                 }
                 Attempted::Locked(failure) | Attempted::Failed(failure) => {
-                    self.lost.extend(job.work.lease_at_risk());
-                    self.lost.extend(self.begun_in_vain(&job.work));
-                    self.lost.truncate(LOST_MAX);
+                    self.lose(job.work.lease_at_risk().into_iter().chain(self.begun_in_vain(&job.work)));
                     Err(failure)
                 }
             };
@@ -238,12 +235,6 @@ impl WriterTask {
             drop(job.reply.send(Err(failure)));
         }
         rest
-    }
-
-    /// The lease of a run that may be in the database although its beginning is refused: its commit was not confirmed.
-    fn begun_in_vain(&self, work: &Work) -> Option<Lease> {
-        let Work::Append { lease, batch } = work else { return None };
-        (!batch.continues() && self.unconfirmed.has_run(lease.run_id)).then_some(*lease)
     }
 
     /// Does all work in one transaction. If that fails for another reason than a lock, each piece is done in its own,
@@ -357,12 +348,7 @@ impl WriterTask {
         let committed = self.connection.commit(transaction);
         if let Err(cause) = committed {
             self.unconfirmed.doubt(works);
-            // The database may have given them to this process, which does not know: then nobody would do them.
-            self.lost.extend(answers.iter().filter_map(|answer| match answer {
-                Ok(Done::TakenOver(taken)) => Some(taken.lease),
-                _ => None,
-            }));
-            self.lost.truncate(LOST_MAX);
+            self.lose(answers.iter().filter_map(taken_in_vain));
             return Err(cause);
         }
         self.unconfirmed.confirm(works, &answers);
@@ -523,20 +509,6 @@ impl WriterTask {
             self.cached.pop_first();
         }
         self.cached.insert(run.run.plan.run_id, run);
-    }
-
-    /// Releases lost runs in a transaction of its own, so that other work is not delayed. `false` if the database takes nothing
-    /// at the moment, so that nothing else waits for it again.
-    fn release_lost(&mut self) -> bool {
-        if self.lost.is_empty() {
-            return true;
-        }
-        // On failure it is retried with the next beat and before the next work.
-        match self.transact(&[&Work::Release(self.lost.clone())]) {
-            Ok(_) => self.lost.clear(),
-            Err(cause) => return !cause.is_passing(),
-        }
-        true
     }
 
     /// Looks after what waits for the database.
