@@ -21,7 +21,7 @@ const USER: &str = "postgres";
 /// The tests on a server: those of the store, and of the program those about several machines. The others need none. The
 /// last one starts the server again, so it is alone.
 const TESTS: [&str; 3] = [
-    "test -p parallel-llm-store --locked --test store",
+    "test --workspace --locked --test store",
     "test --workspace --locked --test program -- replicas:: deploy:: batch::killed --skip restarts",
     "test --workspace --locked --test program -- batch::killed::a_batch_outlives_restarts_of_its_server",
 ];
