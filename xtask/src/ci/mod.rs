@@ -94,8 +94,8 @@ const QUICK: &[Stage] = &[
     ("tests", Always, |_| suite::run()),
 ];
 
-/// The stages of `ci`, in order. Generated pages are checked after the release build, because its binary generates them, which
-/// saves another build.
+/// The stages of `ci`, in order: first those that need no release build, which is made meanwhile. Its binary also makes the
+/// generated pages that are checked, which saves another build.
 const STAGES: &[Stage] = &[
     ("install", Always, |state| Ok(install::run(state))),
     ("release build begins", Always, release::begin),
@@ -105,6 +105,8 @@ const STAGES: &[Stage] = &[
     ("advisories", Always, dependencies::advisories),
     ("unused dependencies", Always, dependencies::used),
     ("postgres", Always, postgres::run),
+    ("aimock", Always, |_| upstreams::aimock()),
+    ("litellm", Always, |_| upstreams::litellm()),
     ("release build", Always, release::run),
     ("codegen --check", Always, generated),
     ("instructions", Always, instructions::run),
@@ -117,8 +119,6 @@ const STAGES: &[Stage] = &[
     ("page", Always, page::run),
     ("fuzz", Long, fuzz::run),
     ("coverage", Long, |_| coverage::run()),
-    ("aimock", Always, |_| upstreams::aimock()),
-    ("litellm", Always, |_| upstreams::litellm()),
     ("real model", Always, real_model::run),
     ("long tests", Long, |_| suite::long()),
 ];
