@@ -94,17 +94,17 @@ const QUICK: &[Stage] = &[
     ("tests", Always, |_| suite::run()),
 ];
 
-/// The stages of `ci`, in order: first those that need no release build, which is made meanwhile. Its binary also makes the
-/// generated pages that are checked, which saves another build.
+/// The stages of `ci`, in order: first those that need no release build, which is made meanwhile: on all cores beside the tests
+/// that wait for a server, and on one while the others compile. Its binary also makes the generated pages that are checked.
 const STAGES: &[Stage] = &[
     ("install", Always, |state| Ok(install::run(state))),
     ("release build begins", Always, release::begin),
+    ("postgres", Always, postgres::run),
     ("rustdoc", Always, |_| rustdoc()),
     ("library", Always, |_| library::run()),
     ("licences, bans, sources", Always, dependencies::permitted),
     ("advisories", Always, dependencies::advisories),
     ("unused dependencies", Always, dependencies::used),
-    ("postgres", Always, postgres::run),
     ("aimock", Always, |_| upstreams::aimock()),
     ("litellm", Always, |_| upstreams::litellm()),
     ("release build", Always, release::run),
