@@ -56,6 +56,13 @@ struct State {
     binary: Option<PathBuf>,
 }
 
+impl State {
+    /// Whether `--only` names this stage.
+    fn names(&self, stage: &str) -> bool {
+        self.only.iter().any(|only| only == stage)
+    }
+}
+
 impl Default for State {
     fn default() -> Self {
         Self {
@@ -130,8 +137,7 @@ pub(crate) fn quick() -> Result<(), Failure> {
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut state = parse(words)?;
-    let is_selected =
-        |name: &str| state.only.is_empty() || name == "install" || state.only.iter().any(|only| only == name);
+    let is_selected = |name: &str| state.only.is_empty() || name == "install" || state.names(name);
     let stages: Vec<Stage> = STAGES.iter().copied().filter(|(name, ..)| is_selected(name)).collect();
     prove_all(&stages, &mut state)
 }
@@ -194,13 +200,11 @@ fn prove((name, when, run): Stage, state: &mut State) -> Line {
 
 /// Why a stage does not run, and what runs it.
 fn why_not(name: &str, when: When, state: &State) -> Option<String> {
-    let is_named = state.only.iter().any(|only| only == name);
     match when {
-        Long if !state.long && !is_named => {
-            Some(format!("it takes long: `--long` or `--only {name:?}` runs it"))
-        }
-        Named(why) if !is_named => Some(format!("{why}: `--only {name:?}` runs it")),
-        _ => None,
+        _ if state.names(name) => None,
+        Long if !state.long => Some(format!("it takes long: `--long` or `--only {name:?}` runs it")),
+        Named(why) => Some(format!("{why}: `--only {name:?}` runs it")),
+        Always | Long => None,
     }
 }
 
