@@ -125,7 +125,7 @@ impl Proxy {
 
 /// Forwards both ways until the server has done a commit.
 async fn forward_to_a_commit(near: &mut TcpStream, far: &mut TcpStream) -> std::io::Result<()> {
-    let (mut asked, mut answered) = ([0; 16 << 10], [0; 16 << 10]);
+    let (mut asked, mut answered) = (vec![0; 16 << 10], vec![0; 16 << 10]);
     loop {
         tokio::select! {
             bytes = near.read(&mut asked) => {
