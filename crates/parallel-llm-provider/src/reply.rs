@@ -25,6 +25,9 @@ use crate::wire::error::ErrorBody;
 const TEXT_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The longest reply that is not a stream: an answer with its reasoning and the surrounding JSON.
 const WHOLE_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Beyond this, a reply that is not a stream gets the address space of the longest at once: a buffer that doubles leaves
+/// as much behind, and pages that are not written take no memory.
+const LONG_WHOLE_BYTES: usize = 1024 * 1024;
 /// The most bytes in a row without text or reasoning. Keep-alive comments come to 3 kB a minute, so only a hostile or
 /// broken server reaches this, for instance with a decompression bomb.
 const EMPTY_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -117,6 +120,10 @@ impl Reply {
                 self.state.fail(Failure::new(Code::AnswerTooLarge, message), parts);
             }
             Shape::Whole(body) => {
+                if body.len() + bytes.len() > body.capacity().max(LONG_WHOLE_BYTES) {
+                    // Without that much space, it grows as it can.
+                    let _ = body.try_reserve_exact(WHOLE_BYTES_MAX - body.len());
+                }
                 body.extend_from_slice(bytes);
                 // A whole completion yields nothing before its end; its own limit is above.
                 self.state.empty_bytes = 0;
