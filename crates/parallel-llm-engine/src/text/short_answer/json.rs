@@ -87,10 +87,14 @@ impl<'de> Deserialize<'de> for Members<'de> {
 }
 
 /// The value of the last object of an answer, which must end the answer. `None` if there is none, or another object has another
-/// value.
+/// value. Where the last one has an answer, one without is an example or a piece of a program.
 pub(super) fn field(answer: &str) -> Option<Typed> {
     let answer = Some(answer.trim()).filter(|answer| answer.len() <= JSON_BYTES_MAX)?;
-    let found: Vec<(Range<usize>, Typed)> = json::objects(answer)
+    let all: Vec<Document<'_>> = json::objects(answer).collect();
+    let has_answers = has_answer(&all.last()?.json);
+    let found: Vec<(Range<usize>, Typed)> = all
+        .iter()
+        .filter(|object| !has_answers || has_answer(&object.json))
         .map(|object| Some((object.range.clone(), final_value(&object.json)?)))
         .collect::<Option<_>>()?;
     let (last, value) = found.last()?;
@@ -99,14 +103,23 @@ pub(super) fn field(answer: &str) -> Option<Typed> {
     (is_last && are_one).then(|| value.clone())
 }
 
+/// Whether an object has the key of an answer, however deep.
+fn has_answer(object: &str) -> bool {
+    object.split('"').any(|piece| ANSWERS.contains(&plain(piece).as_str()))
+}
+
+/// A key in lower case, without separators between its words.
+pub(super) fn plain(key: &str) -> String {
+    key.replace(['_', '-', ' '], "").to_lowercase()
+}
+
 /// The value of an object: that of its answer if it has nothing else but reasoning, otherwise all its members but the reasoning.
 fn final_value(object: &str) -> Option<Typed> {
     let Members(members) = serde_json::from_str(object).ok()?;
-    let name = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
     let rest: Vec<&(String, &RawValue)> =
-        members.iter().filter(|(own, _)| !REASONS.contains(&name(own).as_str())).collect();
+        members.iter().filter(|(own, _)| !REASONS.contains(&plain(own).as_str())).collect();
     if let [(own, value)] = rest[..]
-        && ANSWERS.contains(&name(own).as_str())
+        && ANSWERS.contains(&plain(own).as_str())
     {
         return typed(value, Numbers::AsWritten);
     }
@@ -352,6 +365,9 @@ mod tests {
             ("The set {1, 2} has two.", None),
             (r#"{"answer": "5", "answer": "6"}"#, None),
             (r#"{"answer": "5"} {"answer": "6"}"#, None),
+            (r#"{"answer": "5"} {"result": 6}"#, None),
+            ("It returns `{\"l\": 1}`, then `{}`.\n{\"answer\": \"5\"}", Some(r#"Text("5")"#)),
+            (r#"{"answer": "5"} {"l": 1}"#, None),
             (r#"{"answer": "5"} and that is wrong"#, None),
             (r#"{"answer": null}"#, None),
             (r#"{"reasoning": "x"}"#, None),

@@ -132,12 +132,41 @@ pub(super) fn of_code(text: &str) -> Option<String> {
     })
 }
 
-/// Whether a text without quotes can only be a string.
+/// Whether a text without quotes can only be a string: no literal and no expression is written so.
 fn is_only_a_string(text: &str) -> bool {
-    let is_sum = |one: char| one.is_ascii_digit() || "+-*/%.,_ eEjxob()".contains(one);
-    let is_number = text.contains(|one: char| one.is_ascii_digit()) && text.chars().all(is_sum);
-    let is_word = ["True", "False", "None", "true", "false", "null"].contains(&text);
-    !text.is_empty() && text.trim() == text && !is_number && !is_word && !text.contains(['[', '(', '{'])
+    const WORDS: [&str; 12] = [
+        "True",
+        "False",
+        "None",
+        "true",
+        "false",
+        "null",
+        "nil",
+        "undefined",
+        "NaN",
+        "nan",
+        "inf",
+        "Infinity",
+    ];
+    let unsigned = text.trim_start_matches(['-', '+', '~']).to_ascii_lowercase();
+    let has_radix = ["0x", "0b", "0o"].iter().any(|radix| unsigned.starts_with(radix));
+    if text.is_empty()
+        || text.trim() != text
+        || WORDS.contains(&text)
+        || has_radix
+        || text.contains(['[', '(', '{'])
+    {
+        return false;
+    }
+    let is_digit = |one: char| one.is_ascii_digit();
+    let is_of_sum = |one: char| is_digit(one) || "+-*/%.,_ eEjxob)".contains(one);
+    let may_be_sum = text.contains(is_digit) && text.chars().all(is_of_sum);
+    // No number begins with a letter, no sum ends with a sign, and no two numbers stand side by side.
+    let words: Vec<&str> = text.split(' ').collect();
+    !may_be_sum
+        || text.starts_with(|one: char| one.is_ascii_alphabetic())
+        || text.ends_with(['+', '-', '*', '/', '%'])
+        || words.windows(2).any(|two| two[0].ends_with(is_digit) && two[1].starts_with(is_digit))
 }
 
 /// A list without the blanks behind its commas, colons and brackets, and with single quotes.
@@ -337,6 +366,9 @@ mod tests {
             ("{\"a\": 1}", "{'a':1}"),
             ("\"\"", "''"),
             ("'1co'", "1co"),
+            ("'x0x0'", "x0x0"),
+            ("'1234567890 0'", "1234567890 0"),
+            ("'5*83*23***'", "5*83*23***"),
         ] {
             assert_eq!(code(one), code(other), "{one} {other}");
         }
@@ -350,6 +382,14 @@ mod tests {
             ("'a\\n'", "a\\n"),
             ("'-2-1'", "-2-1"),
             ("' 7 '", "7"),
+            ("'0x1F'", "0x1F"),
+            ("'-0b10'", "-0b10"),
+            ("'00'", "00"),
+            ("'1e5'", "1e5"),
+            ("'.5'", ".5"),
+            ("'1, 2'", "1, 2"),
+            ("'10 -2'", "10 -2"),
+            ("'nil'", "nil"),
         ] {
             assert_ne!(of_code(one), of_code(other), "{one} {other}");
         }

@@ -96,6 +96,14 @@ impl Form {
             Scope::Closed(asking) => asking,
             // Models say whether there is a short answer, where they are asked.
             Scope::Unknown if prescribed.is_none() || has_options => String::new(),
+            // Whatever it asks, the answer is the one field beside the reasoning.
+            Scope::Unknown
+                if prescribed == Some(Prescribed::Json)
+                    && scope::is_english(request)
+                    && prescribed::has_one_field(request) =>
+            {
+                String::new()
+            }
             Scope::Open | Scope::Unknown => return None,
         };
         let is_for = |form| prescribed::is_for_what_is_asked(form, request, &asking);

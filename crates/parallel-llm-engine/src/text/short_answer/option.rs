@@ -30,8 +30,18 @@ fn in_order(options: impl Iterator<Item = Choice>) -> Vec<Choice> {
     found
 }
 
-/// The option that a line is.
+/// What may stand before the first option on its line.
+const HEADINGS: [&str; 3] = ["options:", "choices:", "answer choices:"];
+
+/// The option that a line is. Before the first one its heading may stand.
 pub(super) fn of_line(line: &str) -> Option<Choice> {
+    let own = line.trim_start();
+    let behind = |heading: &&str| {
+        own.get(..heading.len())
+            .filter(|begin| begin.eq_ignore_ascii_case(heading))
+            .map(|_| &own[heading.len()..])
+    };
+    let line = HEADINGS.iter().find_map(behind).unwrap_or(own);
     let line = line.trim_start().trim_start_matches(['-', '*', '•', '(', '[', ' ']);
     let label = line.chars().next().filter(char::is_ascii_alphabetic)?;
     let text = line[1..].trim_start_matches('*').strip_prefix([')', '.', ':', ']'])?.trim_start_matches('*');

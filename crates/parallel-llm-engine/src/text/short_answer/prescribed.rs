@@ -192,7 +192,7 @@ fn keys(lower: &str) -> Vec<&str> {
         }
         found
     };
-    let is_reason = |key: &str| super::json::REASONS.contains(&key.replace(['_', '-', ' '], "").as_str());
+    let is_reason = |key: &str| super::json::REASONS.contains(&super::json::plain(key).as_str());
     let mut found = Vec::new();
     for line in lower.split(['\n', '.']) {
         let is_about_keys =
@@ -209,6 +209,19 @@ fn keys(lower: &str) -> Vec<&str> {
         }
     }
     found
+}
+
+/// Whether a request shows one JSON object with two members: the reasoning and the answer. All that it asks for then stands in one
+/// of them.
+pub(super) fn has_one_field(request: &str) -> bool {
+    let lower = without_tagged(request.to_lowercase());
+    let template = lower.rfind('{').and_then(|open| Some(lower[open + 1..].split_once('}')?.0));
+    template.is_some_and(|template| {
+        let is_reason = |piece: &&str| super::json::REASONS.contains(&super::json::plain(piece).as_str());
+        let own: Vec<String> = keys(template).into_iter().map(super::json::plain).collect();
+        template.split('"').filter(is_reason).count() == 1
+            && matches!(&own[..], [only] if only == "answer" || only == "finalanswer")
+    })
 }
 
 /// The sentences with this text.
@@ -277,6 +290,7 @@ mod tests {
     fn a_prescribed_form_is_found() {
         check("Capital of France?\nA) Paris\nB) Rome\nC) Bern", Some("A=Paris;B=Rome;C=Bern;"));
         check("Which?\n- (a) one\n- (b) two", Some("A=one;B=two;"));
+        check("Which?\nOptions: A. one\nB. two", Some("A=one;B=two;"));
         check("Which is it: (A) red, (B) green or (C) blue?", Some("A=red;B=green;C=blue;"));
         check("How many? Reply as JSON with the key `answer`.", Some("json"));
         check("How many?\n{\"answer\": \"___\"}", Some("json"));
@@ -293,6 +307,20 @@ mod tests {
             "A. is the first letter",
         ] {
             check(none, None);
+        }
+    }
+
+    #[test]
+    fn an_answer_beside_its_reasoning_is_one_field() {
+        assert!(has_one_field("How fast? {\"reasoning\": \"___\", \"answer\": \"___\"}"));
+        for form in [
+            "{\"answer\": \"___\"}",
+            "{\"reasoning\": \"___\", \"answer\": \"___\", \"price\": 1}",
+            "{\"reasoning\": \"___\", \"recommendation\": \"___\"}",
+            "{\"reasoning\": \"___\", \"answer\": {\"laptop\": \"\", \"price\": 1}}",
+            "Reply as JSON.",
+        ] {
+            assert!(!has_one_field(form), "{form}");
         }
     }
 
