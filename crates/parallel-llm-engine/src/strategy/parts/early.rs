@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use crate::agreement::{Agreement, AnswerText};
+use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
 use crate::call::stop::Revocation;
 use crate::call::upstream_call::{Admission, UpstreamCall};
@@ -257,17 +257,14 @@ fn in_order(panel: &Panel) -> impl Iterator<Item = Usable> {
 
 /// Whether a late answer has another value than the largest cluster of the answers the draft reads, or may have.
 fn has_other_value(context: &RunContext, usable: &[Usable], reads: &[SeatNumber]) -> bool {
-    let question = context.plan.question();
-    let compared = |usable: &[&Usable]| {
-        Agreement::of(&question, usable.iter().map(|one| (one.seat, AnswerText::from(&one.answer))))
-    };
-    let (read, late): (Vec<&Usable>, Vec<&Usable>) = usable.iter().partition(|one| reads.contains(&one.seat));
-    if late.is_empty() {
+    let is_read = |one: &&Usable| reads.contains(&one.seat);
+    if usable.iter().all(|one| is_read(&one)) {
         return false;
     }
-    let agreement = compared(&read);
-    let Some(most) = agreement.as_ref().and_then(Agreement::plurality) else { return true };
-    let all = compared(&[read, late.clone()].concat());
+    let read: Vec<Usable> = usable.iter().filter(is_read).cloned().collect();
+    let (read, all) = (agreement(context, &read), agreement(context, usable));
+    let Some(most) = read.as_ref().and_then(Agreement::plurality) else { return true };
     let same = all.iter().flat_map(|all| &all.clusters).find(|cluster| cluster.seats.contains(&most[0]));
-    !same.is_some_and(|same| late.iter().all(|one| same.seats.contains(&one.seat)))
+    let is_same = |one: &Usable| is_read(&one) || same.is_some_and(|same| same.seats.contains(&one.seat));
+    !usable.iter().all(is_same)
 }
