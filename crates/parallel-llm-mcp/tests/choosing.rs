@@ -72,15 +72,11 @@ fn a_strategy_is_shown_with_its_options() {
     Calls:  5-6 with your panel of 5
     Use:    parallel-llm-mcp ask --strategy vote "..."
 
-    Options, written as in `vote@first=VALUE`:
-      first: 2..63
-          How many seats are asked first; the others only if these differ.
-      weights: equal, log-odds (default equal)
-          Count answers alike, or by the `@accuracy` of their seats.
-      extractor: auto, json:/pointer (default auto)
-          What is compared: short answers, or a value in JSON.
-      min_share: 1..100
-          The smallest share of all answers, in percent, that wins.
+    Options, written as in `vote@first=2`; the first word is the default:
+      first=2..63               Ask so many first, the others only if these differ.
+      weights=equal|log-odds    Count all alike, or by the `@accuracy` of seats.
+      extractor=auto|json:/pointer  Compare short answers, or a value in JSON.
+      min_share=1..100          The least share of all that wins, in percent.
     --- stderr
 
     exit 0
@@ -91,17 +87,12 @@ fn a_strategy_is_shown_with_its_options() {
     Calls:  5-7 with your panel of 5
     Use:    parallel-llm-mcp ask --strategy best-of-n "..."
 
-    Options, written as in `best-of-n@by=VALUE`:
-      by: judge, pairs, league, consistency, check (default judge)
-          Who picks: a judge of all, of pairs or of what most say, or your check.
-      orders: 1..2 (default 2)
-          In how many orders a judge sees the answers.
-      gate: off, on (default off)
-          Ask for short answers, and fuse nothing if all are equal.
-      first: 2..63
-          How many seats are asked first; the others only if these differ.
-      shown_tokens_max: 200..1000000
-          Cut each answer for readers at this many tokens.
+    Options, written as in `best-of-n@by=pairs`; the first word is the default:
+      by=judge|pairs|league|consistency|check  Who picks: judges, or your `--check`.
+      orders=1..2 (2)           In how many orders a judge sees the answers.
+      gate=off|on               Ask for short answers; fuse nothing if all agree.
+      first=2..63               Ask so many first, the others only if these differ.
+      shown_tokens_max=200..1000000  Cut each answer for readers at so many tokens.
     --- stderr
 
     exit 0
@@ -134,7 +125,7 @@ fn a_strategy_is_available_as_json() {
           "name": "race",
           "options": [
             {
-              "about": "How long one seat may take before the next is asked too.",
+              "about": "Milliseconds until the next seat is asked, too.",
               "default": null,
               "name": "hedge_after_ms",
               "values": [

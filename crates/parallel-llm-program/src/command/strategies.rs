@@ -141,13 +141,21 @@ fn page(choice: &Choice, seats: usize, width: usize) -> String {
     }
     lines.push(format!("Use:    {} ask --strategy {name} \"...\"", called::name()));
     if let Some(option) = choice.options.first() {
-        lines.push(format!("\nOptions, written as in `{name}@{}=VALUE`:", option.name));
+        // The first word that is not the default; of a range, its beginning.
+        let value = option.values.get(1).or(option.values.first());
+        let value = value.and_then(|value| value.split("..").next()).unwrap_or_default();
+        let has_words = choice.options.iter().any(|option| option.values.len() > 1);
+        let default = if has_words { "; the first word is the default" } else { "" };
+        lines.push(format!("\nOptions, written as in `{name}@{}={value}`{default}:", option.name));
     }
-    for option in &choice.options {
-        let default = option.default.as_ref().map(|default| format!(" (default {default})"));
-        let values = option.values.join(", ");
-        lines.push(format!("  {}: {values}{}", option.name, default.unwrap_or_default()));
-        lines.push(format!("      {}", option.about));
-    }
+    lines.extend(choice.options.iter().map(option_line));
     lines.join("\n")
+}
+
+/// An option with its values, its default if that is a number, and its meaning.
+fn option_line(option: &StrategyOption) -> String {
+    let default = option.default.as_ref().filter(|default| !option.values.contains(default));
+    let default = default.map_or_else(String::new, |default| format!(" ({default})"));
+    let values = format!("{}={}{default}", option.name, option.values.join("|"));
+    format!("  {values:<24}  {}", option.about)
 }

@@ -117,31 +117,31 @@ macro_rules! options {
 }
 
 options! {
-    /// Ask for short answers, and fuse nothing if all are equal.
+    /// Ask for short answers; fuse nothing if all agree.
     Gate = "gate",
-    /// How many seats are asked first; the others only if these differ.
+    /// Ask so many first, the others only if these differ.
     First = "first",
-    /// Who picks: a judge of all, of pairs or of what most say, or your check.
+    /// Who picks: judges, or your `--check`.
     By = "by",
     /// In how many orders a judge sees the answers.
     Orders = "orders",
-    /// How long one seat may take before the next is asked too.
+    /// Milliseconds until the next seat is asked, too.
     HedgeAfterMs = "hedge_after_ms",
     /// Layers of answers, the panel included.
     Layers = "layers",
-    /// Count answers alike, or by the `@accuracy` of their seats.
+    /// Count all alike, or by the `@accuracy` of seats.
     Weights = "weights",
-    /// What is compared: short answers, or a value in JSON.
+    /// Compare short answers, or a value in JSON.
     Extractor = "extractor",
-    /// The smallest share of all answers, in percent, that wins.
+    /// The least share of all that wins, in percent.
     MinShare = "min_share",
-    /// Compare the answers in the same call, or in one before it.
+    /// Compare the answers in the same call, or before it.
     Analysis = "analysis",
     /// Also make the text without each answer in turn.
     Paranoid = "paranoid",
     /// Begin to write with this many answers.
     Early = "early",
-    /// Cut each answer for readers at this many tokens.
+    /// Cut each answer for readers at so many tokens.
     ShownTokensMax = "shown_tokens_max",
 }
 
