@@ -220,7 +220,10 @@ impl Asker<'_> {
     fn question(&self, case: &Case, url: &str) -> Program {
         let ask = Program::new(self.binary).scrubbed(&self.folder.join("home"));
         let ask = ask.variable("PATH", "/usr/local/bin:/usr/bin:/bin").variable("VLLM_BASE_URL", url);
-        let ask = ask.variable("PARALLEL_LLM_SYNTHESIZER", "vllm:smollm2").time_limit(RUN_TIME_MAX);
+        let ask = ["SYNTHESIZER", "EQUIVALENCE_MODEL"]
+            .into_iter()
+            .fold(ask, |ask, reader| ask.variable(&format!("PARALLEL_LLM_{reader}"), "vllm:smollm2"));
+        let ask = ask.time_limit(RUN_TIME_MAX);
         let tokens_max = if case.kinds.contains(&"fused") { WRITER_TOKENS_MAX } else { JUDGE_TOKENS_MAX };
         let ask = ask.arguments(["ask", "--json", "--wait", "all", "--max-tokens", tokens_max]);
         let ask = match case.strategy {

@@ -1,7 +1,7 @@
 //! Faults of fusing.
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::synthesis;
+use parallel_llm_testkit::{Call, Sandbox, synthesis};
 
 use super::{NEWEST, ONE, SYNTHESIZER, TWO, ask, assert_invariants, output_of, sandbox, word};
 
@@ -110,5 +110,83 @@ fn s09_orders_in_an_answer() {
         "no text can end its own block"
     );
     assert_ne!(word(&report, "answer"), "CANARY-9", "the simulated synthesizer does not obey");
+    assert_invariants(&sandbox);
+}
+
+/// Two models that give one short answer in other words, to a question that has one.
+fn differing() -> Sandbox {
+    let scripts = [(ONE, "Paris, of course.\nANSWER: Paris"), (TWO, "ANSWER: the `Paris`!")];
+    scripts
+        .into_iter()
+        .fold(sandbox(), |sandbox, (model, answer)| sandbox.scripted(model, Script::answering(answer)))
+}
+
+fn vote(sandbox: &Sandbox) -> Call<'_> {
+    let asking =
+        ["ask", "--json", "--strategy", "vote", "-m", ONE, "-m", TWO, "What is the capital of France?"];
+    sandbox.call(asking).settings([("equivalence_model", SECOND)])
+}
+
+#[test]
+fn s10_the_model_that_compares_short_answers_fails() {
+    let told = |fault: Option<Fault>| {
+        let sandbox = differing();
+        let sandbox = match fault {
+            Some(fault) => sandbox.scripted(SECOND, Script::fault(fault)),
+            None => sandbox,
+        };
+        let report = output_of(vote(&sandbox).settings([("retries_max", "0")])).json();
+        assert_eq!([ONE, TWO, SECOND].map(|model| sandbox.asked(model)), [1; 3], "{report}");
+        assert_invariants(&sandbox);
+        let call = &report["calls"][0];
+        assert_eq!((word(call, "role"), word(call, "model")), ("equivalence", SECOND), "{report}");
+        let clusters = report["agreement"]["clusters"].as_array().map_or(0, Vec::len);
+        format!(
+            "{} {}, {clusters} different, {} of {} USD, some unknown: {}",
+            word(&report["synthesis"], "kind"),
+            word(call, "status"),
+            call["cost_usd"],
+            report["cost_usd"],
+            report["cost_lacks_calls"]
+        )
+    };
+    let faults = [
+        None,
+        Some(Fault::Server500),
+        Some(Fault::SseReset),
+        Some(Fault::EmptyContent),
+        Some(Fault::ReasoningBurn),
+        Some(Fault::Refusal),
+        Some(Fault::TruncatedLength),
+        Some(Fault::Html200),
+    ];
+    let rows = faults.map(|fault| format!("{fault:?}: {}", told(fault)));
+    insta::assert_snapshot!(rows.join("\n"), @"
+    None: selected answered, 1 different, 0.001648 of 0.00186 USD, some unknown: false
+    Some(Server500): verbatim failed, 2 different, 0.0 of 0.000212 USD, some unknown: false
+    Some(SseReset): verbatim cut, 2 different, null of 0.000212 USD, some unknown: true
+    Some(EmptyContent): verbatim failed, 2 different, 0.001228 of 0.00144 USD, some unknown: false
+    Some(ReasoningBurn): verbatim failed, 2 different, 0.002748 of 0.00296 USD, some unknown: false
+    Some(Refusal): verbatim refused, 2 different, 0.001388 of 0.0016 USD, some unknown: false
+    Some(TruncatedLength): verbatim answered, 2 different, 0.001428 of 0.00164 USD, some unknown: false
+    Some(Html200): verbatim failed, 2 different, null of 0.000212 USD, some unknown: true
+    ");
+}
+
+#[test]
+fn s11_killed_while_a_model_compares_short_answers() {
+    let sandbox = differing().scripted(SECOND, Script::fault(Fault::AcceptNoReply));
+    let running = vote(&sandbox).start();
+    sandbox.until("the model is asked", || sandbox.asked(SECOND) == 1);
+    running.signal("KILL");
+    running.wait().assert_no_key();
+    assert_invariants(&sandbox);
+    let resumed = output_of(
+        sandbox.call(["runs", "resume", "--json", NEWEST]).settings([("equivalence_model", SECOND)]),
+    );
+    let report = resumed.json();
+    assert_eq!(synthesis(&report), format!("complete verbatim by {ONE}"), "{}", resumed.stderr);
+    let asked = [ONE, TWO, SECOND].map(|model| sandbox.asked(model));
+    assert_eq!(asked, [1; 3], "nothing that may have been paid is requested again");
     assert_invariants(&sandbox);
 }
