@@ -2,6 +2,7 @@
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::{Call, Sandbox, synthesis};
+use serde_json::Value;
 
 use super::{NEWEST, ONE, SYNTHESIZER, TWO, ask, assert_invariants, output_of, sandbox, word};
 
@@ -140,14 +141,24 @@ fn s10_the_model_that_compares_short_answers_fails() {
         assert_invariants(&sandbox);
         let call = &report["calls"][0];
         assert_eq!((word(call, "role"), word(call, "model")), ("equivalence", SECOND), "{report}");
+        let cost = |of: &Value| of["cost_usd"].as_f64();
+        let seats: f64 = report["answers"].as_array().expect("a list").iter().filter_map(cost).sum();
+        let of_run = cost(&report).expect("a part of it is known");
+        assert!(
+            (of_run - seats - cost(call).unwrap_or(0.0)).abs() < 1e-9,
+            "what was paid stands in the run: {report}"
+        );
+        assert_eq!(report["cost_lacks_calls"], cost(call).is_none(), "{report}");
         let clusters = report["agreement"]["clusters"].as_array().map_or(0, Vec::len);
+        let paid = match cost(call) {
+            Some(0.0) => "free",
+            Some(_) => "paid",
+            None => "of unknown cost",
+        };
         format!(
-            "{} {}, {clusters} different, {} of {} USD, some unknown: {}",
+            "{}, {clusters} different; {}, {paid}",
             word(&report["synthesis"], "kind"),
-            word(call, "status"),
-            call["cost_usd"],
-            report["cost_usd"],
-            report["cost_lacks_calls"]
+            word(call, "status")
         )
     };
     let faults = [
@@ -162,14 +173,14 @@ fn s10_the_model_that_compares_short_answers_fails() {
     ];
     let rows = faults.map(|fault| format!("{fault:?}: {}", told(fault)));
     insta::assert_snapshot!(rows.join("\n"), @"
-    None: selected answered, 1 different, 0.001648 of 0.00186 USD, some unknown: false
-    Some(Server500): verbatim failed, 2 different, 0.0 of 0.000212 USD, some unknown: false
-    Some(SseReset): verbatim cut, 2 different, null of 0.000212 USD, some unknown: true
-    Some(EmptyContent): verbatim failed, 2 different, 0.001228 of 0.00144 USD, some unknown: false
-    Some(ReasoningBurn): verbatim failed, 2 different, 0.002748 of 0.00296 USD, some unknown: false
-    Some(Refusal): verbatim refused, 2 different, 0.001388 of 0.0016 USD, some unknown: false
-    Some(TruncatedLength): verbatim answered, 2 different, 0.001428 of 0.00164 USD, some unknown: false
-    Some(Html200): verbatim failed, 2 different, null of 0.000212 USD, some unknown: true
+    None: selected, 1 different; answered, paid
+    Some(Server500): verbatim, 2 different; failed, free
+    Some(SseReset): verbatim, 2 different; cut, of unknown cost
+    Some(EmptyContent): verbatim, 2 different; failed, paid
+    Some(ReasoningBurn): verbatim, 2 different; failed, paid
+    Some(Refusal): verbatim, 2 different; refused, paid
+    Some(TruncatedLength): verbatim, 2 different; answered, paid
+    Some(Html200): verbatim, 2 different; failed, of unknown cost
     ");
 }
 
