@@ -24,10 +24,9 @@ const NONE: &str = "none";
 pub fn split(reply: &str) -> (Cow<'_, str>, Option<&str>) {
     let lines = reply.trim_end();
     let mut rest = lines;
-    while let Some(begin) = last_line(rest) {
-        let line = &rest[begin..];
+    while let Some(begin) = last_answer(rest) {
         // `Answer: 8 legs` above the line belongs to the text.
-        let is_one = value(line).is_some() && (rest.len() == lines.len() || line.contains(AS_ASKED));
+        let is_one = rest.len() == lines.len() || rest[begin..].contains(AS_ASKED);
         // What is longer was shown on its way.
         if !is_one || lines.len() - begin >= HELD_BYTES_MAX {
             break;
@@ -35,7 +34,7 @@ pub fn split(reply: &str) -> (Cow<'_, str>, Option<&str>) {
         rest = rest[..begin].trim_end();
     }
     let found = lines[rest.len()..].trim_start();
-    let Some(value) = value(last_line(found).map_or("", |begin| &found[begin..])) else {
+    let Some(value) = values(found).last().flatten() else {
         return (Cow::Borrowed(reply), None);
     };
     let text = match rest {
@@ -51,9 +50,33 @@ fn last_line(text: &str) -> Option<usize> {
     (!text.is_empty()).then(|| text.rfind('\n').map_or(0, |end| end + 1))
 }
 
+/// Where the answer begins that a text ends with: on its last line, or on the line before, if that has the word alone.
+fn last_answer(text: &str) -> Option<usize> {
+    let begin = last_line(text)?;
+    if value(&text[begin..]).is_some() {
+        return Some(begin);
+    }
+    let before = text[..begin].trim_end();
+    last_line(before).filter(|word| is_word(&before[*word..]))
+}
+
+/// Whether a line is the word as asked, and its answer is on the next.
+fn is_word(line: &str) -> bool {
+    line.contains(AS_ASKED) && behind_word(line, WORD) == Some("")
+}
+
+/// The answers in the lines that were cut off.
+fn values(lines: &str) -> impl Iterator<Item = Option<&str>> {
+    let mut lines = lines.lines().filter(|line| !line.trim().is_empty());
+    std::iter::from_fn(move || {
+        let line = lines.next()?;
+        Some(if is_word(line) { lines.next().map(str::trim) } else { value(line) })
+    })
+}
+
 /// The one answer in the line or lines that were cut off; `None` if two differ.
 pub fn only_value(lines: &str) -> Option<&str> {
-    let mut values = lines.lines().filter(|line| !line.trim().is_empty()).map(value);
+    let mut values = values(lines);
     let first = values.next()??;
     values.all(|other| other == Some(first)).then_some(first)
 }
@@ -123,16 +146,14 @@ pub fn held_from(reply: &str) -> usize {
         line[word.len()..].trim_start_matches(|one: char| one.is_whitespace() || EMPHASIS.contains(&one));
     let has_begun =
         word.eq_ignore_ascii_case(WORD) && matches!(behind.chars().next(), None | Some(':' | '：'));
+    let begin = last_answer(trimmed).or((may_begin || has_begun).then_some(begin));
     // A line without its beginning is too long for an answer.
-    let is_known = begin > 0 || from == 0;
-    if !(is_known && (may_begin || has_begun)) {
-        return from + trimmed.len();
-    }
+    let is_known = |begin: &usize| *begin > 0 || from == 0;
+    let Some(begin) = begin.filter(is_known) else { return from + trimmed.len() };
     // Answer lines before it belong to it.
     let mut before = trimmed[..begin].trim_end();
-    let is_asked = |line: &str| line.contains(AS_ASKED) && value(line).is_some();
-    while let Some(begin) = last_line(before).filter(|begin| *begin > 0 || from == 0) {
-        if !is_asked(&before[begin..]) {
+    while let Some(begin) = last_answer(before).filter(is_known) {
+        if !before[begin..].contains(AS_ASKED) {
             break;
         }
         before = before[..begin].trim_end();
@@ -161,6 +182,11 @@ mod tests {
             ("8.\nANSWER: 8\n\nANSWER: 8", "8.", Some("8")),
             ("So.\n**Answer:** 8 legs\n\nANSWER: 8", "So.\n**Answer:** 8 legs", Some("8")),
             ("ANSWER: 8", "8", Some("8")),
+            ("It has 8.\n\n**ANSWER:**\n\n8\n", "It has 8.", Some("8")),
+            ("So.\nANSWER:\n8\nANSWER: 8", "So.\n\n8", Some("8")),
+            ("ANSWER:\n8", "8", Some("8")),
+            ("So.\nANSWER:\n8\nor 9", "So.\nANSWER:\n8\nor 9", None),
+            ("So.\nAnswer:\n8", "So.\nAnswer:\n8", None),
             ("A: no.\nANSWER: none", "A: no.", Some("none")),
             ("It has 8.", "It has 8.", None),
             ("ANSWER: 8\nOr so.", "ANSWER: 8\nOr so.", None),
