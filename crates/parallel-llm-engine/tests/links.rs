@@ -133,14 +133,14 @@ fn links_at_page_boundaries_are_found() {
     // Around the ends of pages, and around what two pages share.
     for edge in [56 * 1024, 64 * 1024, 112 * 1024] {
         for filler in ["x", "\u{6d77}", " "] {
-            let before = filler.repeat((edge - 20) / filler.len());
+            let (before, behind) = (filler.repeat((edge - 20) / filler.len()), filler.repeat(100));
             for shift in 0..40 {
-                let text = format!("{before}{} {link} {before}", "-".repeat(shift));
+                let text = format!("{before}{} {link} {behind}", "-".repeat(shift));
                 let found = links(&text);
                 let spans: Vec<&str> = found.iter().map(|link| &text[link.span.clone()]).collect();
                 assert_eq!(spans, [link], "{edge} {filler} {shift}");
             }
-            assert_eq!(mentioned(&format!("{before} {link} {before}"), &wanted), wanted);
+            assert_eq!(mentioned(&format!("{before} {link} {behind}"), &wanted), wanted);
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::script::{Reply, after, prompt, synthesis_reply};
 use crate::simulation::Random;
 
 /// How many random flows are executed.
-const FLOWS: u64 = 300;
+const FLOWS: u64 = 100;
 /// The bytes of an answer: as many as its output cap allows.
 const ANSWER_BYTES: usize = 3_000;
 /// How long every call takes, in milliseconds.
