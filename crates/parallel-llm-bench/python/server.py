@@ -22,7 +22,7 @@ KEY = os.environ["OPENROUTER_API_KEY"]
 STREAM = os.environ.get("STREAM") == "1"
 RUNS = Path(os.environ["PARALLEL_LLM_DATA_DIR"]) / "runs"
 # By this the upstream knows the call of a synthesizer.
-MARKER = "<<analysis 0>>"
+MARKER = "<<answer 0>>"
 
 server = FastMCP("python")
 session: aiohttp.ClientSession | None = None

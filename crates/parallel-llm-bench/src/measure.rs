@@ -179,8 +179,12 @@ fn runs(asked: &[Exchange], observed: &Observed, calls_per_run: usize) -> Outcom
     let mut calls = observed.calls.clone();
     calls.sort_by_key(|call| call.received_ns);
     if calls.len() != asked.len() * calls_per_run {
-        let message =
-            format!("{} runs made {} calls instead of {calls_per_run} each", asked.len(), calls.len());
+        let message = format!(
+            "{} runs made {} calls, {} of them syntheses, instead of {calls_per_run} each",
+            asked.len(),
+            calls.len(),
+            calls.iter().filter(|call| call.synthesis).count()
+        );
         return Err(Failure::new(message));
     }
     asked.iter().zip(calls.chunks(calls_per_run)).map(|(asked, calls)| run(asked, calls)).collect()
