@@ -34,6 +34,8 @@ const RECORDED: usize = 64;
 const WRITES: usize = 20;
 /// The longest wait for calls in progress before a query is answered.
 const SETTLE_MAX: Duration = Duration::from_secs(1);
+/// The reply to whoever asks for the list of models.
+const NO_LIST: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
 /// The longest request.
 const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -140,6 +142,11 @@ async fn answer_all(mut stream: TcpStream, context: Shared) -> std::io::Result<(
     let mut buffer = Vec::with_capacity(64 * 1024);
     while let Some(request) = read_request(&mut stream, &mut buffer).await? {
         let received_ns = now_ns();
+        // A program asks for the list of models now and then, which is no call of a run.
+        if request.starts_with("GET ") {
+            stream.write_all(NO_LIST).await?;
+            continue;
+        }
         let synthesis = reply::nonce(&request).is_some();
         let Begun { response, delay, spread } = context.begin(&request, synthesis);
         if !delay.is_zero() {
