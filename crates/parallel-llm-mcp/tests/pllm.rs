@@ -84,9 +84,8 @@ fn what_is_to_be_typed_is_written_with_the_name_that_was_typed() {
     Calls:  5 with your panel of 5
     Use:    pllm ask --strategy race "..."
 
-    Options, written as in `race@hedge_after_ms=VALUE`:
-      hedge_after_ms: 1..600000
-          How long one seat may take before the next is asked too.
+    Options, written as in `race@hedge_after_ms=1`:
+      hedge_after_ms=1..600000  Milliseconds until the next seat is asked, too.
     --- stderr
     "#);
     insta::assert_snapshot!(run(&["runs", "list"]).transcript(), @r#"
