@@ -96,10 +96,11 @@ impl Form {
             Scope::Closed(asking) => asking,
             // Models say whether there is a short answer, where they are asked.
             Scope::Unknown if prescribed.is_none() || has_options => String::new(),
-            // Whatever it asks, the answer is the one field beside the reasoning.
+            // It asks for a value, in words that are not known, and the answer is the one field beside the reasoning.
             Scope::Unknown
                 if prescribed == Some(Prescribed::Json)
                     && scope::is_english(request)
+                    && scope::asks_for_value(request)
                     && prescribed::has_one_field(request) =>
             {
                 String::new()

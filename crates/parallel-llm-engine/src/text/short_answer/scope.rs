@@ -27,6 +27,10 @@ const OPEN_VERBS: &str = "recommend suggest advise propose explain describe disc
 /// Verbs that ask for a value.
 const CLOSED_VERBS: &str = "find compute calculate determine evaluate simplify solve factor expand express convert count add subtract \
      multiply divide complete estimate predict classify";
+/// Those of them that ask for a value wherever they stand.
+const VALUE_VERBS: &str = "find compute calculate determine evaluate";
+/// Words behind `how` that ask for a quantity.
+const MEASURES: &str = "many much long far old tall high fast";
 /// Verbs that say how to reply.
 const FORM_VERBS: &str = "answer put end finish conclude respond reply return output present format provide give write state enter round \
      express report show make begin start explain place submit indicate print choose select pick type leave \
@@ -124,6 +128,19 @@ pub(super) fn is_english(request: &str) -> bool {
         ])
 }
 
+/// Whether a request, of which it is not known where its sentences begin, asks for a value somewhere and gives no choice.
+pub(super) fn asks_for_value(request: &str) -> bool {
+    let lower = request.to_lowercase();
+    let words: Vec<&str> = words(&lower).collect();
+    let asks = |at: usize| match words[at..] {
+        ["how", measure, ..] => is_in(MEASURES, measure),
+        [verb, ..] => is_in(VALUE_VERBS, verb) && !is_subject(&words, at),
+        [] => false,
+    };
+    let has_choice = words.iter().any(|word| matches!(*word, "or" | "vs" | "versus"));
+    !has_choice && (0..words.len()).any(asks)
+}
+
 /// Whether a request asks for a literal of a programming language.
 pub(super) fn asks_for_literal(request: &str) -> bool {
     words(&request.to_lowercase()).any(|word| matches!(word, "literal" | "assertion"))
@@ -200,13 +217,9 @@ fn asks_value(part: &[&str], is_question: bool) -> bool {
                 | ["what" | "which" | "what's" | "what’s", _, _, ..]
         )
     };
-    let orders = |words: &[&str]| match words {
-        [verb, ..] => matches!(*verb, "find" | "compute" | "calculate" | "determine" | "evaluate"),
-        _ => false,
-    };
     is_in(CLOSED_VERBS, part[0])
         || is_question && (begins || (0..part.len()).any(|at| asks(&part[at..])))
-        || (0..part.len()).any(|at| orders(&part[at..]) && !is_subject(part, at))
+        || (0..part.len()).any(|at| is_in(VALUE_VERBS, part[at]) && !is_subject(part, at))
 }
 
 /// Whether the verb at this place has a subject before it, so that it is no order: `to find`, `we find`.
@@ -538,6 +551,22 @@ mod tests {
             "Which design?",
         ] {
             assert_eq!(rendered(request), "unknown", "{request}");
+        }
+    }
+
+    #[test]
+    fn a_choice_or_a_wish_asks_for_no_value() {
+        for request in ["How fast does he run?", "Let \\[x^2 = 4.\\]Find the largest $x$."] {
+            assert!(asks_for_value(request), "{request}");
+        }
+        for request in [
+            "Rust or Go for my startup's backend?",
+            "Which would you find simpler, Rust vs Go?",
+            "Your thoughts on React?",
+            "The diagnosis for a child with a rash.",
+            "I find both good. Your pick?",
+        ] {
+            assert!(!asks_for_value(request), "{request}");
         }
     }
 }
