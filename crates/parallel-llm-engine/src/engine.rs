@@ -23,7 +23,7 @@ use crate::run::reopening::Reopening;
 use crate::strategy::{self, Answers, annotate};
 use crate::value::answer::{Failure, by_reason};
 use crate::value::code::Code;
-use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, FutureExt};
 use parking_lot::Mutex;
 use tokio::time::sleep_until;
 
@@ -70,37 +70,49 @@ impl Engine {
 
     /// Begins a new run. When this returns, its plan and its first requests are durable, but no request has left. So a run
     /// that the journal refuses costs nothing.
-    pub async fn open(&self, hub: Arc<Hub>, stop: Stop) -> Result<Underway, Failure> {
-        let before = hub.snapshot();
-        let plan = Arc::clone(&before.plan);
-        plan.strategy_choice().check_offered()?;
-        // The backstop of every new run: without prices, nothing could be reserved. From the seats, because a stored amount
-        // may be of a time when an unknown price counted as nothing.
-        let worst_case = plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps);
-        worst_case.check_known("the run", plan.budget)?;
-        let lease = self.journal.open(Arc::clone(&plan)).await?;
-        let started = Event::Started { plan_hash: plan.plan_hash.clone(), reserved: worst_case.known_part() };
-        let context = self.context(hub, stop, lease, plan);
-        context.log.stage(started);
-        begin(before, context).await
+    pub fn open(&self, hub: Arc<Hub>, stop: Stop) -> BoxFuture<'_, Result<Underway, Failure>> {
+        async move {
+            let before = hub.snapshot();
+            let plan = Arc::clone(&before.plan);
+            plan.strategy_choice().check_offered()?;
+            // The backstop of every new run: without prices, nothing could be reserved. From the seats, because a stored amount
+            // may be of a time when an unknown price counted as nothing.
+            let worst_case = plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps);
+            worst_case.check_known("the run", plan.budget)?;
+            let lease = self.journal.open(Arc::clone(&plan)).await?;
+            let started =
+                Event::Started { plan_hash: plan.plan_hash.clone(), reserved: worst_case.known_part() };
+            let context = self.context(hub, stop, lease, plan);
+            context.log.stage(started);
+            begin(before, context).await
+        }
+        .boxed()
     }
 
     /// Takes over an interrupted run, or continues one that is decided. Seats that have answered are not asked again. A
     /// seat whose reply is unknown may have been paid for and is asked again only if `reopening` names it.
-    pub async fn reopen(&self, hub: Arc<Hub>, stop: Stop, reopening: Reopening) -> Result<Underway, Failure> {
-        let mut before = hub.snapshot();
-        reopening.check_offered(&before.plan)?;
-        let worst_case = reopening.worst_case(&before.plan, before.chain());
-        worst_case.check_known("this part of the run", reopening.budget)?;
-        let lease = self.journal.reopen(before.plan.run_id, before.seq).await?;
-        let reserved = worst_case.known_part();
-        before.reopen(&reopening);
-        let plan = Arc::clone(&before.plan);
-        let context = self.context(hub, stop, lease, plan);
-        // In a commit of its own, before everything else: until the event is in, the run is decided, and a decided run
-        // sends nothing.
-        context.log.append(Event::Reopened { reopening, reserved }).await?;
-        begin(before, context).await
+    pub fn reopen(
+        &self,
+        hub: Arc<Hub>,
+        stop: Stop,
+        reopening: Reopening,
+    ) -> BoxFuture<'_, Result<Underway, Failure>> {
+        async move {
+            let mut before = hub.snapshot();
+            reopening.check_offered(&before.plan)?;
+            let worst_case = reopening.worst_case(&before.plan, before.chain());
+            worst_case.check_known("this part of the run", reopening.budget)?;
+            let lease = self.journal.reopen(before.plan.run_id, before.seq).await?;
+            let reserved = worst_case.known_part();
+            before.reopen(&reopening);
+            let plan = Arc::clone(&before.plan);
+            let context = self.context(hub, stop, lease, plan);
+            // In a commit of its own, before everything else: until the event is in, the run is decided, and a decided run
+            // sends nothing.
+            context.log.append(Event::Reopened { reopening, reserved }).await?;
+            begin(before, context).await
+        }
+        .boxed()
     }
 
     fn context(&self, hub: Arc<Hub>, stop: Stop, lease: Lease, plan: Arc<RunPlan>) -> RunContext {
@@ -153,24 +165,27 @@ impl Underway {
     /// Executes the run. The hub reports everything that happens, events once they are durable: `Decided` brings the
     /// outcome, `Closed` is the last event before this returns. If another process takes the run over, the hub shows nothing
     /// more of this one; what it still brings goes to the journal.
-    pub async fn finish(self) {
-        let Self { context, panel, before } = self;
-        let running = async {
-            tokio::join!(answer(&context, panel), reconcile::look_up(&context, &before));
-            let cost = context.hub.with_run(Run::cost);
-            let _ = context.log.append(Event::Closed { cost }).await;
-        };
-        let handing_over = async {
-            context.log.overtaken().await;
-            context.hub.hand_over();
-            // Replies under way are paid for, and are read to their end.
-            std::future::pending::<()>().await;
-        };
-        tokio::select! {
-            biased;
-            () = running => {}
-            () = handing_over => {}
+    pub fn finish(self) -> BoxFuture<'static, ()> {
+        async move {
+            let Self { context, panel, before } = self;
+            let running = async {
+                tokio::join!(answer(&context, panel), reconcile::look_up(&context, &before));
+                let cost = context.hub.with_run(Run::cost);
+                let _ = context.log.append(Event::Closed { cost }).await;
+            };
+            let handing_over = async {
+                context.log.overtaken().await;
+                context.hub.hand_over();
+                // Replies under way are paid for, and are read to their end.
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                biased;
+                () = running => {}
+                () = handing_over => {}
+            }
         }
+        .boxed()
     }
 }
 

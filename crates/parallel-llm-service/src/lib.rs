@@ -1,4 +1,6 @@
 //! The program's use cases. Doors call them and render their results; no use case knows a door.
+//!
+//! What doors await is a boxed future where much lies behind it: an `async fn` is compiled anew in each crate that awaits it.
 
 mod access;
 mod ask;

@@ -14,6 +14,7 @@ mod repeats;
 mod terms;
 mod waiting;
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use std::sync::Arc;
 
 use parallel_llm_engine::value::warning::Warning;
@@ -49,28 +50,30 @@ impl Asking {
     /// Begins a run. Fails before anything is paid. If the same question is in progress, or was asked with the same
     /// idempotency key, returns that run.
     pub async fn ask(&self, question: Question) -> Result<RunHandle, Failure> {
-        // Boxed, because every door holds this future, and a plan is large.
-        Box::pin(async { self.quote(question).await?.begin().await }).await
+        self.quote(question).await?.begin().await
     }
 
     /// The quote of a question. Fails if it cannot be asked at any cost.
-    pub async fn quote(&self, question: Question) -> Result<Quote, Failure> {
-        self.planner.principal.check(Scope::Ask)?;
-        let cache_ms = question.cache_ms;
-        if cache_ms.is_some() {
-            // A cached answer is read from the history.
-            self.planner.principal.check(Scope::Read)?;
+    pub fn quote(&self, question: Question) -> BoxFuture<'_, Result<Quote, Failure>> {
+        async move {
+            self.planner.principal.check(Scope::Ask)?;
+            let cache_ms = question.cache_ms;
+            if cache_ms.is_some() {
+                // A cached answer is read from the history.
+                self.planner.principal.check(Scope::Read)?;
+            }
+            // A repeated question needs no room, and only its key can tell it from others before it is planned.
+            if question.request.idempotency_key.is_none() && cache_ms.is_none() {
+                self.check_room()?;
+            }
+            let conversation = match &question.continues {
+                Some(run) => Some(self.conversation(run, &question.request).await?),
+                None => None,
+            };
+            let plan = self.planner.plan(question, conversation).await?;
+            Ok(Quote::new(self, Resolved::Ask { plan: Box::new(plan), cache_ms }))
         }
-        // A repeated question needs no room, and only its key can tell it from others before it is planned.
-        if question.request.idempotency_key.is_none() && cache_ms.is_none() {
-            self.check_room()?;
-        }
-        let conversation = match &question.continues {
-            Some(run) => Some(self.conversation(run, &question.request).await?),
-            None => None,
-        };
-        let plan = self.planner.plan(question, conversation).await?;
-        Ok(Quote::new(self, Resolved::Ask { plan: Box::new(plan), cache_ms }))
+        .boxed()
     }
 
     /// Fails if there is no room for a run, which is cheaper to find out than to plan it.
@@ -81,22 +84,28 @@ impl Asking {
 
     /// The plan of a question that nobody asks yet: to show a preset or a flow. It needs no key, and its worst case may
     /// exceed its budget.
-    pub async fn sketch(&self, question: Question) -> Result<RunPlan, Failure> {
-        self.planner.principal.check(Scope::Ask)?;
-        self.planner.sketch(question).await
+    pub fn sketch(&self, question: Question) -> BoxFuture<'_, Result<RunPlan, Failure>> {
+        async move {
+            self.planner.principal.check(Scope::Ask)?;
+            self.planner.sketch(question).await
+        }
+        .boxed()
     }
 
     /// The plan of the flow in a file, as [`Asking::sketch`] makes it of a question, or every mistake in the file.
-    pub async fn check_flow(
-        &self,
-        file: &FlowFile,
+    pub fn check_flow<'a>(
+        &'a self,
+        file: &'a FlowFile,
         request: RunRequest,
-    ) -> Result<Result<RunPlan, FlowErrors>, Failure> {
-        self.planner.principal.check(Scope::Ask)?;
-        Ok(match &file.flow {
-            Ok(flow) => self.planner.check_flow(flow, request).await,
-            Err(errors) => Err(errors.clone()),
-        })
+    ) -> BoxFuture<'a, Result<Result<RunPlan, FlowErrors>, Failure>> {
+        async move {
+            self.planner.principal.check(Scope::Ask)?;
+            Ok(match &file.flow {
+                Ok(flow) => self.planner.check_flow(flow, request).await,
+                Err(errors) => Err(errors.clone()),
+            })
+        }
+        .boxed()
     }
 
     /// Continues a run. Fails before anything is paid.
@@ -105,11 +114,18 @@ impl Asking {
     }
 
     /// The quote for continuing a run. Fails if it cannot be continued at any cost.
-    pub async fn quote_continuation(&self, name: &str, continuation: Continuation) -> Result<Quote, Failure> {
-        // The result includes its earlier answers.
-        self.planner.principal.check(Scope::Ask)?;
-        self.planner.principal.check(Scope::Read)?;
-        self.resolve_continuation(name, continuation).await
+    pub fn quote_continuation<'a>(
+        &'a self,
+        name: &'a str,
+        continuation: Continuation,
+    ) -> BoxFuture<'a, Result<Quote, Failure>> {
+        async move {
+            // The result includes its earlier answers.
+            self.planner.principal.check(Scope::Ask)?;
+            self.planner.principal.check(Scope::Read)?;
+            self.resolve_continuation(name, continuation).await
+        }
+        .boxed()
     }
 
     /// Begins a quoted run, or returns the newest run of the very same question that is at most `cache_ms` old.

@@ -5,6 +5,7 @@
 //! once more after its user approved it; an approved order has exactly the approved amount as its budget; and one call
 //! asks at most once. The door decides how to ask: it gets the amounts, and returns with the decision.
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::value::next::{Advice, Limit, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunId};
 use serde::{Deserialize, Serialize};
@@ -108,47 +109,51 @@ impl Unapproved {
 
 impl Asking {
     /// Begins an order that is within its limits, or has the user's consent. Otherwise nothing is paid.
-    pub async fn begin_order(&self, mut order: Order, consent: Consent) -> Result<Begun, Failure> {
-        if let Consent::Given(decision) = consent {
-            return self.begin_decided(order, decision).await.map(Begun::Run);
+    pub fn begin_order(&self, mut order: Order, consent: Consent) -> BoxFuture<'_, Result<Begun, Failure>> {
+        async move {
+            if let Consent::Given(decision) = consent {
+                return self.begin_decided(order, decision).await.map(Begun::Run);
+            }
+            let (budget, savings) = (order.budget(), order.savings());
+            let is_owner = self.planner.principal == Principal::Owner;
+            // A question may be megabytes long, so it is copied only if the user may be asked about it.
+            let may_ask = is_owner && consent == Consent::CanBeAsked;
+            if may_ask {
+                self.pin(&mut order).await?;
+            }
+            let kept = may_ask.then(|| order.clone());
+            let allowed = self.planner.settings().budget;
+            let mut quote = self.quote_order(order).await?;
+            if budget.is_some() {
+                // A model that calls a tool may lower its budget, never raise it.
+                quote = quote.at_most(allowed);
+            }
+            let Err(refused) = quote.check() else { return quote.begin().await.map(Begun::Run) };
+            let check =
+                BudgetCheck { cost: quote.cost(), asked: budget, allowed, grantable: self.grantable() };
+            // The quote holds the question too, and the user may take minutes.
+            drop(quote);
+            let Some(worst_case) = check.cost.worst_case.known() else { return Err(refused) };
+            let refused = refused.with_next(check.next(worst_case, savings, is_owner));
+            let Some(excess) = check.excess(worst_case) else {
+                return Err(check.beyond_approval(worst_case, refused));
+            };
+            match kept {
+                Some(order) => Ok(Begun::Unapproved(Box::new(Unapproved { excess, refused, order }))),
+                None if is_owner => Err(adding(&refused, "this client cannot ask its user to allow more")),
+                None => Err(refused),
+            }
         }
-        let (budget, savings) = (order.budget(), order.savings());
-        let is_owner = self.planner.principal == Principal::Owner;
-        // A question may be megabytes long, so it is copied only if the user may be asked about it.
-        let may_ask = is_owner && consent == Consent::CanBeAsked;
-        if may_ask {
-            self.pin(&mut order).await?;
-        }
-        let kept = may_ask.then(|| order.clone());
-        let allowed = self.planner.settings().budget;
-        let mut quote = self.quote_order(order).await?;
-        if budget.is_some() {
-            // A model that calls a tool may lower its budget, never raise it.
-            quote = quote.at_most(allowed);
-        }
-        let Err(refused) = quote.check() else { return quote.begin().await.map(Begun::Run) };
-        let check = BudgetCheck { cost: quote.cost(), asked: budget, allowed, grantable: self.grantable() };
-        // The quote holds the question too, and the user may take minutes.
-        drop(quote);
-        let Some(worst_case) = check.cost.worst_case.known() else { return Err(refused) };
-        let refused = refused.with_next(check.next(worst_case, savings, is_owner));
-        let Some(excess) = check.excess(worst_case) else {
-            return Err(check.beyond_approval(worst_case, refused));
-        };
-        match kept {
-            Some(order) => Ok(Begun::Unapproved(Box::new(Unapproved { excess, refused, order }))),
-            None if is_owner => Err(adding(&refused, "this client cannot ask its user to allow more")),
-            None => Err(refused),
-        }
+        .boxed()
     }
 
     /// Begins an order as its user has decided.
-    pub async fn begin_unapproved(
+    pub fn begin_unapproved(
         &self,
         unapproved: Unapproved,
         decision: Decision,
-    ) -> Result<RunHandle, Failure> {
-        self.begin_decided(unapproved.order, decision).await
+    ) -> BoxFuture<'_, Result<RunHandle, Failure>> {
+        async move { self.begin_decided(unapproved.order, decision).await }.boxed()
     }
 
     async fn begin_decided(&self, order: Order, decision: Decision) -> Result<RunHandle, Failure> {

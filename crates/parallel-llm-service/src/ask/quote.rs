@@ -3,6 +3,7 @@
 //! A quote is resolved once and begun once; until then nothing is paid. Invariant: a quote whose worst case
 //! is unknown or exceeds its budget is not begun.
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunId, RunPlan};
@@ -80,13 +81,16 @@ impl Quote {
     }
 
     /// The stored run whose answer would be given instead of asking, if the caller accepts one and there is one.
-    pub async fn cached(&self) -> Result<Option<RunId>, Failure> {
-        match &self.resolved {
-            Resolved::Ask { plan, cache_ms: Some(within_ms) } => {
-                self.asking.find_cached(plan, *within_ms).await
+    pub fn cached(&self) -> BoxFuture<'_, Result<Option<RunId>, Failure>> {
+        async move {
+            match &self.resolved {
+                Resolved::Ask { plan, cache_ms: Some(within_ms) } => {
+                    self.asking.find_cached(plan, *within_ms).await
+                }
+                _ => Ok(None),
             }
-            _ => Ok(None),
         }
+        .boxed()
     }
 
     /// The same with a budget of at most this.
@@ -108,17 +112,19 @@ impl Quote {
     }
 
     /// Begins it, or fails if the worst case is unknown or exceeds the budget.
-    pub async fn begin(self) -> Result<RunHandle, Failure> {
-        self.check()?;
-        let Self { asking, resolved } = self;
-        match resolved {
-            Resolved::Join(handle) => handle.join().ok_or_else(|| {
-                Failure::new(Code::Busy, format!("the run {} was given up a moment ago", handle.id()))
-                    .with_run(handle.id())
-            }),
-            // Boxed, because the same question may be a run to continue, whose quote is begun here too.
-            Resolved::Ask { plan, cache_ms } => Box::pin(asking.begin_or_reuse(*plan, cache_ms)).await,
-            Resolved::Continue { run, part, budget } => asking.begin_part(*run, *part, budget).await,
+    pub fn begin(self) -> BoxFuture<'static, Result<RunHandle, Failure>> {
+        async move {
+            self.check()?;
+            let Self { asking, resolved } = self;
+            match resolved {
+                Resolved::Join(handle) => handle.join().ok_or_else(|| {
+                    Failure::new(Code::Busy, format!("the run {} was given up a moment ago", handle.id()))
+                        .with_run(handle.id())
+                }),
+                Resolved::Ask { plan, cache_ms } => asking.begin_or_reuse(*plan, cache_ms).await,
+                Resolved::Continue { run, part, budget } => asking.begin_part(*run, *part, budget).await,
+            }
         }
+        .boxed()
     }
 }

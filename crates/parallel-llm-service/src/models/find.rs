@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, FutureExt as _, join_all};
 use parallel_llm_engine::request::catalogue::{Inputs, PriceOverride};
 use parallel_llm_engine::request::panel::ModelRef;
 use parallel_llm_engine::{Code, Failure, ModelInfo, PicoUsd, ProviderId};
@@ -136,30 +136,34 @@ pub struct OverrideLine {
 
 impl Models {
     /// The matching models. Fails for an unknown provider.
-    pub async fn find(&self, query: &ModelQuery) -> Result<FoundModels, Failure> {
-        self.principal.check(Scope::Read)?;
-        let named = self.named(&query.providers)?;
-        let servers = if query.providers.is_empty() { self.lists.local_servers().await } else { Vec::new() };
-        let providers = if query.providers.is_empty() { self.usual_providers(&servers) } else { named };
-        let wanted = if query.refresh { Wanted::New } else { Wanted::Fresh };
-        let lookup = async |provider| {
-            if query.providers.is_empty() {
-                self.lists.of_unnamed(provider, wanted).await
-            } else {
-                self.lists.of(provider, wanted).await
+    pub fn find<'a>(&'a self, query: &'a ModelQuery) -> BoxFuture<'a, Result<FoundModels, Failure>> {
+        async move {
+            self.principal.check(Scope::Read)?;
+            let named = self.named(&query.providers)?;
+            let servers =
+                if query.providers.is_empty() { self.lists.local_servers().await } else { Vec::new() };
+            let providers = if query.providers.is_empty() { self.usual_providers(&servers) } else { named };
+            let wanted = if query.refresh { Wanted::New } else { Wanted::Fresh };
+            let lookup = async |provider| {
+                if query.providers.is_empty() {
+                    self.lists.of_unnamed(provider, wanted).await
+                } else {
+                    self.lists.of(provider, wanted).await
+                }
+            };
+            let lookups = join_all(providers.into_iter().map(lookup)).await;
+            let mut models: Vec<(ModelLine, &ModelInfo)> =
+                lookups.iter().flat_map(models_of).filter(|(line, info)| query.fits(line, info)).collect();
+            if let Some(sort) = query.sort {
+                sort.apply(&mut models);
             }
-        };
-        let lookups = join_all(providers.into_iter().map(lookup)).await;
-        let mut models: Vec<(ModelLine, &ModelInfo)> =
-            lookups.iter().flat_map(models_of).filter(|(line, info)| query.fits(line, info)).collect();
-        if let Some(sort) = query.sort {
-            sort.apply(&mut models);
+            let lists = lookups.iter().map(ListLine::of).collect();
+            let models_total = models.len();
+            let models =
+                models.into_iter().map(|(line, _)| line).take(query.limit.unwrap_or(usize::MAX)).collect();
+            Ok(FoundModels { schema: 1, lists, servers, models_total, models })
         }
-        let lists = lookups.iter().map(ListLine::of).collect();
-        let models_total = models.len();
-        let models =
-            models.into_iter().map(|(line, _)| line).take(query.limit.unwrap_or(usize::MAX)).collect();
-        Ok(FoundModels { schema: 1, lists, servers, models_total, models })
+        .boxed()
     }
 
     /// The providers of these ids, each once.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::call::hub::{Hub, Phase, Watch};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::calibration::Calibration;
@@ -260,23 +261,29 @@ impl RunHandle {
 
     /// Waits for the run's answer or until `until`; the run goes on either way. Also waits for its files, but never
     /// beyond that moment or [`FILES_MAX`].
-    pub async fn wait(&self, until: Option<Instant>) -> Report {
-        let decided = self.hub.reached(Phase::Decided);
-        if let Some(until) = until {
-            if timeout_at(until, decided).await.is_err() {
-                return self.report();
+    pub fn wait(&self, until: Option<Instant>) -> BoxFuture<'_, Report> {
+        async move {
+            let decided = self.hub.reached(Phase::Decided);
+            if let Some(until) = until {
+                if timeout_at(until, decided).await.is_err() {
+                    return self.report();
+                }
+            } else {
+                decided.await;
             }
-        } else {
-            decided.await;
+            let patience = Instant::now() + FILES_MAX;
+            self.report_with_files(until.map_or(patience, |until| until.min(patience))).await
         }
-        let patience = Instant::now() + FILES_MAX;
-        self.report_with_files(until.map_or(patience, |until| until.min(patience))).await
+        .boxed()
     }
 
     /// Waits until late seats have answered or are given up, too.
-    pub async fn wait_closed(&self) -> Report {
-        self.closed().await;
-        self.report_with_files(Instant::now() + FILES_MAX).await
+    pub fn wait_closed(&self) -> BoxFuture<'_, Report> {
+        async move {
+            self.closed().await;
+            self.report_with_files(Instant::now() + FILES_MAX).await
+        }
+        .boxed()
     }
 
     /// Returns when the run is closed, or its process is lost.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::run::calibration::Calibration;
@@ -59,15 +60,18 @@ pub struct History {
 
 impl History {
     /// Finds a run by its name, as in [`History::run_id`].
-    pub async fn find(&self, name: &str) -> Result<KnownRun, Failure> {
-        self.principal.check(Scope::Read)?;
-        Ok(match self.seek(name).await? {
-            // A principal that may only read cannot give a run up.
-            KnownRun::Live(handle) if self.principal.check(Scope::Ask).is_err() => {
-                KnownRun::Live(handle.observe())
-            }
-            kept => kept,
-        })
+    pub fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<KnownRun, Failure>> {
+        async move {
+            self.principal.check(Scope::Read)?;
+            Ok(match self.seek(name).await? {
+                // A principal that may only read cannot give a run up.
+                KnownRun::Live(handle) if self.principal.check(Scope::Ask).is_err() => {
+                    KnownRun::Live(handle.observe())
+                }
+                kept => kept,
+            })
+        }
+        .boxed()
     }
 
     /// The same without the check of the scope, which the use case has done.
@@ -85,11 +89,14 @@ impl History {
     }
 
     /// An observer's handle on a run of any process. It cannot give the run up.
-    pub async fn watch(&self, name: &str) -> Result<RunHandle, Failure> {
-        Ok(match self.find(name).await? {
-            KnownRun::Live(handle) => handle.observe(),
-            KnownRun::Past(past) => past.watch(),
-        })
+    pub fn watch<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<RunHandle, Failure>> {
+        async move {
+            Ok(match self.find(name).await? {
+                KnownRun::Live(handle) => handle.observe(),
+                KnownRun::Past(past) => past.watch(),
+            })
+        }
+        .boxed()
     }
 
     /// Runs, newest first.
@@ -112,9 +119,12 @@ impl History {
     }
 
     /// A run from the store.
-    pub async fn load(&self, id: RunId) -> Result<PastRun, Failure> {
-        self.principal.check(Scope::Read)?;
-        self.read(id).await
+    pub fn load(&self, id: RunId) -> BoxFuture<'_, Result<PastRun, Failure>> {
+        async move {
+            self.principal.check(Scope::Read)?;
+            self.read(id).await
+        }
+        .boxed()
     }
 
     /// The same without the check of the scope, which the use case has done.

@@ -1,5 +1,6 @@
 //! Names of runs: the one place that finds the run which a user, a command or an MCP client names.
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure, RunId};
@@ -16,9 +17,12 @@ const QUESTION_CHARS_MAX: usize = 40;
 impl History {
     /// The id of a run: of a whole id, of the only id that begins with this name, of `@` for the newest run, or of `@~1`
     /// for the one before it. Runs that the principal may not see have no name.
-    pub async fn run_id(&self, name: &str) -> Result<RunId, Failure> {
-        self.principal.check(Scope::Read)?;
-        self.resolve(name).await
+    pub fn run_id<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<RunId, Failure>> {
+        async move {
+            self.principal.check(Scope::Read)?;
+            self.resolve(name).await
+        }
+        .boxed()
     }
 
     /// The same without the check of the scope, which the use case has done.
