@@ -115,7 +115,7 @@ fn plan() -> RunPlan {
 fn plan_with_files() -> RunPlan {
     let file = |name: &str, media_type: &str| {
         let (name, media_type) = (name.to_owned(), media_type.to_owned());
-        Part::File(Attachment { name, media_type, base64: "AAEC".into(), detail: None })
+        Part::File(Attachment { name, media_type, base64: "AAEC".into(), detail: None, tokens: None })
     };
     let parts = vec![
         Part::Text { text: "What is it?".to_owned() },

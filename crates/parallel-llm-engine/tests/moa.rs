@@ -592,6 +592,7 @@ async fn later_layers_are_sent_the_files_too() {
         media_type: "image/png".to_owned(),
         base64: "AAEC".into(),
         detail: None,
+        tokens: None,
     };
     let parts = vec![Part::Text { text: WHY.to_owned() }, Part::File(file.clone())];
     let result = panel_with_synthesizers("moa", fuser())

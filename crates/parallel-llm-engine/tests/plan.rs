@@ -232,7 +232,8 @@ fn another_question_has_another_hash() {
 /// A question with an image.
 fn with_image(models: &[&str]) -> RunRequest {
     let (name, media_type) = ("photo.png".to_owned(), "image/png".to_owned());
-    let image = Part::File(Attachment { name, media_type, base64: "AAEC".into(), detail: None });
+    let image =
+        Part::File(Attachment { name, media_type, base64: "AAEC".into(), detail: None, tokens: None });
     let question = Part::Text { text: "What is it?".to_owned() };
     let messages = vec![Message { role: Role::User, parts: vec![question, image] }];
     RunRequest { messages, ..self::models(models) }

@@ -2,11 +2,14 @@
 //! and where their bytes never appear.
 
 use std::fs::File;
+use std::io::Write as _;
 use std::process::Command;
 
 use crate::mcp::client::{Client, structured};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use parallel_llm_testkit::{Call, Sandbox};
 use serde_json::{Value, json};
 
@@ -244,6 +247,30 @@ fn images_for_a_text_model_are_refused() {
     --- stderr
     error[attachment_unsupported]: the model `z-ai/glm-5.3` takes no images such as `house.png`
       next: ask a model that takes such files: find one with `models --attachments`, leave the file out, or choose one of: ~openai/gpt-sol-latest, ~anthropic/claude-opus-latest, ~anthropic/claude-sonnet-latest
+    ");
+}
+
+/// Two kilobytes may hold a book, and its readers pay for the book.
+#[test]
+fn a_compressed_document_is_priced_by_its_text() {
+    let sandbox = sandbox();
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    write!(packed, "BT ({}) Tj ET", "All work and no play. ".repeat(30_000)).expect("a vector takes it");
+    let packed = packed.finish().expect("a vector takes it");
+    let mut document = b"%PDF-1.7\n1 0 obj\n<< /Type /Page /Contents 2 0 R >>\nendobj\n".to_vec();
+    document.extend(b"2 0 obj\n<< /Filter /FlateDecode >>\nstream\n");
+    document.extend(packed);
+    document.extend(b"\nendstream\nendobj\n%%EOF\n");
+    sandbox.write("book.pdf", document);
+    let call =
+        sandbox.call(["ask", "-m", VISION_MODEL, "--budget", "0.50", "Who wrote it?", "-a", "book.pdf"]);
+    insta::assert_snapshot!(refusal(&sandbox, call), @"
+    exit 5
+    --- stdout
+    --- stderr
+    attached: 1 file, 1782 bytes, about 222000 tokens for each model
+    error[budget]: the run may cost up to $0.60; the budget is $0.50
+      next: allow it with `--budget 0.61`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
 }
 

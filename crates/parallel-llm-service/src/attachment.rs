@@ -7,6 +7,7 @@
 
 mod ignored;
 mod kind;
+mod pdf;
 mod roots;
 mod search;
 mod secret;
@@ -272,7 +273,9 @@ impl Attachments {
     fn put(&mut self, shown: &str, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         self.check_room(shown, bytes.len() as u64)?;
         match Kind::of(bytes) {
-            Kind::Taken { media_type, .. } => self.push(kept_name(name), media_type, STANDARD.encode(bytes)),
+            Kind::Taken { media_type, .. } => {
+                self.push(kept_name(name), media_type, bytes, STANDARD.encode(bytes))
+            }
             Kind::Refused(words) => Err(refused(shown, words)),
             Kind::Text if self.texts.len() >= TEXTS_MAX => Err(too_many("texts", TEXTS_MAX)),
             Kind::Text => {
@@ -314,7 +317,9 @@ impl Attachments {
         let name = name.or_else(|| head.split(';').find_map(|parameter| parameter.strip_prefix("name=")));
         let named = |ending: &str| name.map_or_else(|| format!("attachment-{number}.{ending}"), kept_name);
         match Kind::of(&bytes) {
-            Kind::Taken { media_type, ending } => self.push(named(ending), media_type, base64.to_owned()),
+            Kind::Taken { media_type, ending } => {
+                self.push(named(ending), media_type, &bytes, base64.to_owned())
+            }
             Kind::Text => {
                 let name = named("txt");
                 self.check_file(&shown, Path::new(&name), &bytes)?;
@@ -344,12 +349,13 @@ impl Attachments {
         question
     }
 
-    fn push(&mut self, name: String, media_type: &str, base64: String) -> Result<(), Failure> {
+    fn push(&mut self, name: String, media_type: &str, bytes: &[u8], base64: String) -> Result<(), Failure> {
         if self.files.len() + self.passed_on >= FILES_MAX {
             return Err(too_many("files", FILES_MAX));
         }
-        let file =
-            Attachment { name, media_type: media_type.to_owned(), base64: base64.into(), detail: None };
+        let tokens = (media_type == kind::PDF_TYPE).then(|| pdf::tokens(bytes));
+        let media_type = media_type.to_owned();
+        let file = Attachment { name, media_type, base64: base64.into(), detail: None, tokens };
         self.tally.add(file.bytes(), file.weight_bytes());
         self.listed.push((file.name.clone(), file.bytes()));
         self.files.push(file);

@@ -8,9 +8,9 @@ use crate::value::usage::BYTES_PER_TOKEN;
 
 /// The tokens a picture is counted as. By the published formulas, large pictures take about 1,600.
 const IMAGE_TOKENS: u64 = 2_000;
-/// The most tokens a document is counted as: the hundred pages providers accept, at 3,000 tokens each. A smaller document
-/// counts by its bytes like text, which is near for compressed pages and too much for scans.
-const DOCUMENT_TOKENS_MAX: u64 = 300_000;
+/// The most tokens that a document is counted as which nobody has read: the hundred pages providers accept, at 3,000 tokens each. A
+/// smaller one counts by its bytes like text.
+pub const DOCUMENT_TOKENS_MAX: u64 = 300_000;
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +91,9 @@ pub struct Attachment {
     /// How closely a picture is to be looked at. Left to the model when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<ImageDetail>,
+    /// An upper estimate of its tokens by whoever has read it. By its kind and size when `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
 }
 
 /// How closely a picture is to be looked at: a hint, which protocols without one leave out.
@@ -137,12 +140,10 @@ impl Attachment {
 
     /// The bytes of text that take about as many tokens, for estimates.
     pub fn weight_bytes(&self) -> u64 {
-        let tokens = match self.kind() {
+        let by_size = || match self.kind() {
             AttachmentKind::Image => IMAGE_TOKENS,
-            AttachmentKind::Document => {
-                self.bytes().min(DOCUMENT_TOKENS_MAX * BYTES_PER_TOKEN) / BYTES_PER_TOKEN
-            }
+            AttachmentKind::Document => (self.bytes() / BYTES_PER_TOKEN).min(DOCUMENT_TOKENS_MAX),
         };
-        tokens * BYTES_PER_TOKEN
+        self.tokens.unwrap_or_else(by_size) * BYTES_PER_TOKEN
     }
 }

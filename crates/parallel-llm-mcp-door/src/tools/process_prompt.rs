@@ -193,6 +193,7 @@ mod tests {
             media_type: "image/png".to_owned(),
             base64: "iVBORw0KGgo=".into(),
             detail: None,
+            tokens: None,
         };
         let parts = vec![Part::Text { text: "p".to_owned() }, Part::File(png)];
         let expected = RunRequest {

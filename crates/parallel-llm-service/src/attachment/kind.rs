@@ -36,7 +36,9 @@ const PNG: Kind = Kind::Taken { media_type: "image/png", ending: "png" };
 const JPEG: Kind = Kind::Taken { media_type: "image/jpeg", ending: "jpg" };
 const GIF: Kind = Kind::Taken { media_type: "image/gif", ending: "gif" };
 const WEBP: Kind = Kind::Taken { media_type: "image/webp", ending: "webp" };
-const PDF: Kind = Kind::Taken { media_type: "application/pdf", ending: "pdf" };
+/// The media type of a PDF.
+pub(super) const PDF_TYPE: &str = "application/pdf";
+const PDF: Kind = Kind::Taken { media_type: PDF_TYPE, ending: "pdf" };
 
 /// Pictures that every lab accepts, PDF, and common unsupported types. The first match counts.
 const SIGNATURES: &[Signature] = &[

@@ -33,6 +33,7 @@ pub(in crate::codec) fn call_with_files() -> Call {
             media_type: media_type.into(),
             base64: "AAEC".into(),
             detail: None,
+            tokens: None,
         })
     };
     let parts = vec![
