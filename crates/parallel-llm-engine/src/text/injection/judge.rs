@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::phrases::{Pair, Verbs, is_near, overlapping, pair, search};
+use super::phrases::{Pair, Verbs, is_near, pair, search};
 
 /// Talk to whoever judges the answers: a name for it, near words by which the speaker means itself, near words for winning.
 /// Each of the three is common alone, so all must be there.
@@ -280,8 +280,8 @@ fn addresses_a_judge(plain: &str) -> bool {
     static JUDGES: LazyLock<(AhoCorasick, Vec<&'static Address>)> = LazyLock::new(|| {
         let judges = ADDRESSES.iter().flat_map(|row| row.judges.iter().map(move |judge| (*judge, row)));
         let (judges, rows): (Vec<&str>, Vec<&Address>) = judges.unzip();
-        // A judge is in several rows.
-        (overlapping(&judges), rows)
+        // Of the standard kind, because a judge is in several rows.
+        (AhoCorasick::new(judges).expect("a few dozen short words"), rows)
     });
     let (judges, rows) = &*JUDGES;
     judges.find_overlapping_iter(plain).any(|judge| {

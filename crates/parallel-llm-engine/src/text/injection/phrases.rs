@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, MatchKind};
 
 /// The largest distance in bytes between two words of a pair.
 const NEAR_BYTES: usize = 90;
@@ -294,25 +294,15 @@ impl Verbs {
     pub(super) fn of(table: &'static [Pair]) -> Self {
         let verbs = table.iter().flat_map(|pair| pair.verbs.iter().map(move |verb| (*verb, pair)));
         let (verbs, pairs): (Vec<&str>, Vec<&Pair>) = verbs.unzip();
-        Self { search: overlapping(&verbs), pairs }
+        // Of the standard kind, because verbs overlap.
+        Self { search: AhoCorasick::new(verbs).expect("a few hundred short words"), pairs }
     }
 }
 
 /// A search for a few words in one pass, many bytes at a time.
 pub(super) fn search(words: &[&str]) -> AhoCorasick {
-    automaton(MatchKind::LeftmostFirst, words)
-}
-
-/// A search in one pass that finds words within words.
-pub(super) fn overlapping(words: &[&str]) -> AhoCorasick {
-    automaton(MatchKind::Standard, words)
-}
-
-/// With failure transitions: without them it would take as long to build as to search a thousand answers.
-fn automaton(kind: MatchKind, words: &[&str]) -> AhoCorasick {
-    let mut builder = AhoCorasick::builder();
-    builder.kind(Some(AhoCorasickKind::ContiguousNFA)).match_kind(kind);
-    builder.build(words).expect("a few hundred short words")
+    let leftmost = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words);
+    leftmost.expect("a few short words")
 }
 
 /// Whether a text tells the reader to ignore instructions. `plain` is the normal form.
