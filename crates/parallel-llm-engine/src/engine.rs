@@ -70,7 +70,8 @@ impl Engine {
 
     /// Begins a new run. When this returns, its plan and its first requests are durable, but no request has left. So a run
     /// that the journal refuses costs nothing.
-    pub fn open(&self, hub: Arc<Hub>, stop: Stop) -> BoxFuture<'_, Result<Underway, Failure>> {
+    pub fn open(&self, hub: Arc<Hub>, stop: Stop) -> BoxFuture<'static, Result<Underway, Failure>> {
+        let engine = self.clone();
         async move {
             let before = hub.snapshot();
             let plan = Arc::clone(&before.plan);
@@ -79,10 +80,10 @@ impl Engine {
             // may be of a time when an unknown price counted as nothing.
             let worst_case = plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps);
             worst_case.check_known("the run", plan.budget)?;
-            let lease = self.journal.open(Arc::clone(&plan)).await?;
+            let lease = engine.journal.open(Arc::clone(&plan)).await?;
             let started =
                 Event::Started { plan_hash: plan.plan_hash.clone(), reserved: worst_case.known_part() };
-            let context = self.context(hub, stop, lease, plan);
+            let context = engine.context(hub, stop, lease, plan);
             context.log.stage(started);
             begin(before, context).await
         }
@@ -96,17 +97,18 @@ impl Engine {
         hub: Arc<Hub>,
         stop: Stop,
         reopening: Reopening,
-    ) -> BoxFuture<'_, Result<Underway, Failure>> {
+    ) -> BoxFuture<'static, Result<Underway, Failure>> {
+        let engine = self.clone();
         async move {
             let mut before = hub.snapshot();
             reopening.check_offered(&before.plan)?;
             let worst_case = reopening.worst_case(&before.plan, before.chain());
             worst_case.check_known("this part of the run", reopening.budget)?;
-            let lease = self.journal.reopen(before.plan.run_id, before.seq).await?;
+            let lease = engine.journal.reopen(before.plan.run_id, before.seq).await?;
             let reserved = worst_case.known_part();
             before.reopen(&reopening);
             let plan = Arc::clone(&before.plan);
-            let context = self.context(hub, stop, lease, plan);
+            let context = engine.context(hub, stop, lease, plan);
             // In a commit of its own, before everything else: until the event is in, the run is decided, and a decided run
             // sends nothing.
             context.log.append(Event::Reopened { reopening, reserved }).await?;

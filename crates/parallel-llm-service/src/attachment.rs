@@ -353,7 +353,7 @@ impl Attachments {
         if self.files.len() + self.passed_on >= FILES_MAX {
             return Err(too_many("files", FILES_MAX));
         }
-        let tokens = (media_type == kind::PDF_TYPE).then(|| pdf::tokens(bytes));
+        let tokens = if media_type == kind::PDF_TYPE { pdf::tokens(bytes) } else { None };
         let media_type = media_type.to_owned();
         let file = Attachment { name, media_type, base64: base64.into(), detail: None, tokens };
         self.tally.add(file.bytes(), file.weight_bytes());

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::usage::BYTES_PER_TOKEN;
 
-/// The tokens a picture is counted as. By the published formulas, large pictures take about 1,600.
-const IMAGE_TOKENS: u64 = 2_000;
-/// The most tokens that a document is counted as which nobody has read: the hundred pages providers accept, at 3,000 tokens each. A
-/// smaller one counts by its bytes like text.
+/// The tokens that a picture is counted as, also that of a page. By the published formulas, large pictures take about 1,600.
+pub const IMAGE_TOKENS: u64 = 2_000;
+/// The most tokens that a document is counted as which nobody has read: the hundred pages providers accept, at 3,000 tokens each.
 pub const DOCUMENT_TOKENS_MAX: u64 = 300_000;
+/// How much longer a text may be than its packed bytes: dense pages have a fifth of their size.
+pub const PACKED_RATIO_MAX: u64 = 10;
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,8 +143,29 @@ impl Attachment {
     pub fn weight_bytes(&self) -> u64 {
         let by_size = || match self.kind() {
             AttachmentKind::Image => IMAGE_TOKENS,
-            AttachmentKind::Document => (self.bytes() / BYTES_PER_TOKEN).min(DOCUMENT_TOKENS_MAX),
+            AttachmentKind::Document => {
+                (self.bytes() * PACKED_RATIO_MAX / BYTES_PER_TOKEN).min(DOCUMENT_TOKENS_MAX)
+            }
         };
         self.tokens.unwrap_or_else(by_size) * BYTES_PER_TOKEN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_that_nobody_has_read_counts_as_the_longest_text_it_may_hold() {
+        let document = |base64: String, tokens| Attachment {
+            name: "paper.pdf".to_owned(),
+            media_type: "application/pdf".to_owned(),
+            base64: base64.into(),
+            detail: None,
+            tokens,
+        };
+        assert_eq!(document("AAAA".repeat(100), None).weight_bytes(), 300 * 10);
+        assert_eq!(document("AAAA".repeat(100_000), None).weight_bytes(), 300_000 * 3);
+        assert_eq!(document("AAAA".repeat(100_000), Some(70)).weight_bytes(), 70 * 3);
     }
 }

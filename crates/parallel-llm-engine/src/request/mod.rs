@@ -21,7 +21,10 @@ use crate::value::money::PicoUsd;
 
 pub use effort::Effort;
 pub use lineage::{BatchLine, Lineage, VIA_HEADER};
-pub use message::{Attachment, AttachmentKind, DOCUMENT_TOKENS_MAX, ImageDetail, Message, Part, Role};
+pub use message::{
+    Attachment, AttachmentKind, DOCUMENT_TOKENS_MAX, IMAGE_TOKENS, ImageDetail, Message, PACKED_RATIO_MAX,
+    Part, Role,
+};
 
 /// How much of a run the store keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -81,16 +81,13 @@ impl Quote {
     }
 
     /// The stored run whose answer would be given instead of asking, if the caller accepts one and there is one.
-    pub fn cached(&self) -> BoxFuture<'_, Result<Option<RunId>, Failure>> {
-        async move {
-            match &self.resolved {
-                Resolved::Ask { plan, cache_ms: Some(within_ms) } => {
-                    self.asking.find_cached(plan, *within_ms).await
-                }
-                _ => Ok(None),
+    pub async fn cached(&self) -> Result<Option<RunId>, Failure> {
+        match &self.resolved {
+            Resolved::Ask { plan, cache_ms: Some(within_ms) } => {
+                self.asking.find_cached(plan, *within_ms).await
             }
+            _ => Ok(None),
         }
-        .boxed()
     }
 
     /// The same with a budget of at most this.

@@ -1,21 +1,18 @@
 //! How many tokens a PDF counts as.
 //!
 //! No reader but a bound: labs send a model the text of each page and often its picture, so both are counted. A text is what stands in
-//! the strings of a page, however well it is compressed. Whatever cannot be unpacked counts as the longest text it may hold.
+//! the strings of a page, however well it is compressed. A stream that cannot be unpacked counts as the longest text it may hold.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 use memchr::memmem;
-use parallel_llm_engine::request::DOCUMENT_TOKENS_MAX;
+use parallel_llm_engine::request::{DOCUMENT_TOKENS_MAX, IMAGE_TOKENS, PACKED_RATIO_MAX};
 use parallel_llm_engine::value::usage::BYTES_PER_TOKEN;
 
-/// The tokens of a page's picture. By the published formulas, large pictures take about 1,600.
-const PAGE_TOKENS: u64 = 2_000;
 /// The most that is unpacked of one document. A longer one counts as the longest.
 const UNPACKED_BYTES_MAX: u64 = 16 << 20;
-/// How much longer a text may be than its compressed bytes: dense pages have a fifth of their size.
-const RATIO_MAX: u64 = 10;
 /// The longest dictionary of a stream, in bytes.
 const DICTIONARY_BYTES_MAX: usize = 4 * 1024;
 /// Streams without text of a page: pictures, fonts, colours, and tables of the file.
@@ -33,24 +30,19 @@ const OTHER_STREAMS: &[&str] = &[
     "/Type/CMap",
 ];
 
-/// An upper estimate of the tokens that a model reads of a PDF.
-pub(super) fn tokens(bytes: &[u8]) -> u64 {
-    let unread = (bytes.len() as u64 * RATIO_MAX / BYTES_PER_TOKEN).min(DOCUMENT_TOKENS_MAX);
+/// An upper estimate of the tokens that a model reads of a PDF; `None` if it cannot be read.
+pub(super) fn tokens(bytes: &[u8]) -> Option<u64> {
     if memmem::find(bytes, b"/Encrypt").is_some() {
-        return unread;
+        return None;
     }
     let mut content = Content { pages: pages(bytes), ..Content::default() };
     for stream in streams(bytes) {
         if content.unpacked > UNPACKED_BYTES_MAX {
-            return DOCUMENT_TOKENS_MAX;
+            return Some(DOCUMENT_TOKENS_MAX);
         }
         content.add(&stream);
     }
-    if content.pages == 0 {
-        unread
-    } else {
-        content.pages * PAGE_TOKENS + content.text_bytes / BYTES_PER_TOKEN
-    }
+    (content.pages > 0).then(|| content.pages * IMAGE_TOKENS + content.text_bytes / BYTES_PER_TOKEN)
 }
 
 /// What was found in a document.
@@ -72,12 +64,16 @@ impl Content {
         }
         let bytes_left = UNPACKED_BYTES_MAX.saturating_sub(self.unpacked);
         let is_packed = dictionary.contains("/Filter");
-        let plain = if is_packed { unpacked(stream.bytes, bytes_left) } else { Some(stream.bytes.to_vec()) };
+        let plain = if is_packed {
+            unpacked(stream.bytes, bytes_left).map(Cow::Owned)
+        } else {
+            Some(Cow::Borrowed(stream.bytes))
+        };
         let Some(plain) = plain else {
-            self.text_bytes += stream.bytes.len() as u64 * RATIO_MAX;
+            self.text_bytes += stream.bytes.len() as u64 * PACKED_RATIO_MAX;
             return;
         };
-        self.unpacked += plain.len() as u64 + 1;
+        self.unpacked += plain.len() as u64;
         self.pages += pages(&plain);
         self.text_bytes += text_bytes(&plain);
     }
@@ -178,15 +174,15 @@ mod tests {
         let text = format!("BT ({}) Tj ET", "all work and no play ".repeat(6_000));
         let bytes = document("/Filter /FlateDecode", &[packed(text.as_bytes())]);
         assert!(bytes.len() < 2_000);
-        assert_eq!(tokens(&bytes), PAGE_TOKENS + 126_000 / 3);
-        assert_eq!(tokens(&document("", &[text.into_bytes()])), PAGE_TOKENS + 126_000 / 3);
+        assert_eq!(tokens(&bytes), Some(IMAGE_TOKENS + 126_000 / 3));
+        assert_eq!(tokens(&document("", &[text.into_bytes()])), Some(IMAGE_TOKENS + 126_000 / 3));
     }
 
     #[test]
     fn a_string_of_hexadecimal_digits_counts_its_letters() {
         let text = format!("BT <{}> Tj [<0041> -120 (b\\)c)] TJ ET", "0041".repeat(1_000));
         let bytes = document("/Filter/FlateDecode", &[packed(text.as_bytes())]);
-        assert_eq!(tokens(&bytes), PAGE_TOKENS + (3_000 + 3 + 3) / 3);
+        assert_eq!(tokens(&bytes), Some(IMAGE_TOKENS + (3_000 + 3 + 3) / 3));
     }
 
     #[test]
@@ -196,29 +192,29 @@ mod tests {
         bytes.extend(b"5 0 obj\n<< /Type /ObjStm /Filter /FlateDecode >>\nstream\r\n");
         bytes.extend(packed(objects));
         bytes.extend(b"\r\nendstream\nendobj\n");
-        assert_eq!(tokens(&bytes), 2 * PAGE_TOKENS);
+        assert_eq!(tokens(&bytes), Some(2 * IMAGE_TOKENS));
     }
 
     #[test]
     fn a_scan_counts_as_its_pages() {
         let picture = vec![7; 300_000];
         let bytes = document("/Subtype /Image /Filter /DCTDecode", &[picture.clone(), picture]);
-        assert_eq!(tokens(&bytes), 2 * PAGE_TOKENS);
+        assert_eq!(tokens(&bytes), Some(2 * IMAGE_TOKENS));
     }
 
     #[test]
     fn what_cannot_be_unpacked_counts_as_the_longest_it_may_hold() {
         let encrypted = [&document("", &[vec![1; 3_000]])[..], b"trailer << /Encrypt 9 0 R >>"].concat();
-        assert_eq!(tokens(&encrypted), encrypted.len() as u64 * 10 / 3);
+        assert_eq!(tokens(&encrypted), None);
         let other = document("/Filter /LZWDecode", &[vec![1; 3_000]]);
-        assert_eq!(tokens(&other), PAGE_TOKENS + 3_001 * 10 / 3);
+        assert_eq!(tokens(&other), Some(IMAGE_TOKENS + 3_001 * 10 / 3));
         for damaged in
             [&b"%PDF-1.4"[..], b"%PDF-1.4 stream", b"%PDF-1.4 obj stream\nendstream endstream /Type"]
         {
-            assert_eq!(tokens(damaged), damaged.len() as u64 * 10 / 3);
+            assert_eq!(tokens(damaged), None);
         }
         let bomb = packed(&vec![b'('; usize::try_from(UNPACKED_BYTES_MAX).unwrap() + 9]);
         let bytes = document("/Filter /FlateDecode", &[bomb.clone(), bomb]);
-        assert_eq!(tokens(&bytes), DOCUMENT_TOKENS_MAX);
+        assert_eq!(tokens(&bytes), Some(DOCUMENT_TOKENS_MAX));
     }
 }

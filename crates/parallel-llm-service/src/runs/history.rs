@@ -89,14 +89,11 @@ impl History {
     }
 
     /// An observer's handle on a run of any process. It cannot give the run up.
-    pub fn watch<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<RunHandle, Failure>> {
-        async move {
-            Ok(match self.find(name).await? {
-                KnownRun::Live(handle) => handle.observe(),
-                KnownRun::Past(past) => past.watch(),
-            })
-        }
-        .boxed()
+    pub async fn watch(&self, name: &str) -> Result<RunHandle, Failure> {
+        Ok(match self.find(name).await? {
+            KnownRun::Live(handle) => handle.observe(),
+            KnownRun::Past(past) => past.watch(),
+        })
     }
 
     /// Runs, newest first.

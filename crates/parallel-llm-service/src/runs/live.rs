@@ -126,8 +126,8 @@ impl Runs {
             None
         };
         let hub = Arc::new(Hub::new(Arc::new(plan)));
-        let (engine, new_folder) = (self.engine.clone(), folder.clone());
-        let opening = |hub, stop| -> Opening { Box::pin(async move { engine.open(hub, stop).await }) };
+        let new_folder = folder.clone();
+        let opening = |hub, stop| self.engine.open(hub, stop);
         let begun = self.begin(hub, folder, opening).await;
         if let (true, Some(folder)) = (begun.is_err(), new_folder) {
             // An empty folder left behind does no harm.
@@ -155,9 +155,7 @@ impl Runs {
         } else {
             None
         };
-        let engine = self.engine.clone();
-        let opening =
-            |hub, stop| -> Opening { Box::pin(async move { engine.reopen(hub, stop, reopening).await }) };
+        let opening = |hub, stop| self.engine.reopen(hub, stop, reopening);
         // New followers must not take it for closed.
         let running = Run { status: RunStatus::Running, closed: false, ..run };
         self.begin(Arc::new(Hub::of(running)), folder, opening).await

@@ -30,7 +30,7 @@ const CLOSED_VERBS: &str = "find compute calculate determine evaluate simplify s
 /// Those of them that ask for a value wherever they stand.
 const VALUE_VERBS: &str = "find compute calculate determine evaluate";
 /// Words behind `how` that ask for a quantity.
-const MEASURES: &str = "many much long far old tall high fast";
+const QUANTITIES: &str = "many much long far old tall";
 /// Verbs that say how to reply.
 const FORM_VERBS: &str = "answer put end finish conclude respond reply return output present format provide give write state enter round \
      express report show make begin start explain place submit indicate print choose select pick type leave \
@@ -133,7 +133,8 @@ pub(super) fn asks_for_value(request: &str) -> bool {
     let lower = request.to_lowercase();
     let words: Vec<&str> = words(&lower).collect();
     let asks = |at: usize| match words[at..] {
-        ["how", measure, ..] => is_in(MEASURES, measure),
+        ["how", "high" | "fast", ..] => true,
+        ["how", quantity, ..] => is_in(QUANTITIES, quantity),
         [verb, ..] => is_in(VALUE_VERBS, verb) && !is_subject(&words, at),
         [] => false,
     };
@@ -210,12 +211,10 @@ fn asks_value(part: &[&str], is_question: bool) -> bool {
     // `Which design?` may ask for a judgement.
     let begins = is_in(SECOND, part[0])
         && !matches!(part[0], "if" | "when" | "where" | "whether" | "what" | "which" | "how" | "why");
-    let asks = |words: &[&str]| {
-        matches!(
-            words,
-            ["how", "many" | "much" | "long" | "far" | "old" | "tall", ..]
-                | ["what" | "which" | "what's" | "what’s", _, _, ..]
-        )
+    let asks = |words: &[&str]| match words {
+        ["how", quantity, ..] => is_in(QUANTITIES, quantity),
+        ["what" | "which" | "what's" | "what’s", _, _, ..] => true,
+        _ => false,
     };
     is_in(CLOSED_VERBS, part[0])
         || is_question && (begins || (0..part.len()).any(|at| asks(&part[at..])))
