@@ -38,6 +38,9 @@ const SEARCH: SearchBounds = SearchBounds { runs: usize::MAX, texts: 2_000, time
 
 /// The last day that there is.
 const LAST_DAY: &str = "9999-12-31";
+/// Stands for a filter's empty model, which no run has, where an empty one means all models. It is the mark of a preset
+/// without the preset's name.
+const NO_MODEL: &str = "#";
 
 /// The runs that a page shows, before their seats are read.
 #[derive(Default)]
@@ -228,7 +231,7 @@ impl Page<'_> {
         CountFilter {
             scope: self.asked_by.unwrap_or(ALL),
             day,
-            model: filter.model.as_deref().unwrap_or(ALL),
+            model: filter.model.as_deref().map_or(ALL, |model| if model == ALL { NO_MODEL } else { model }),
             status: filter.status.map(RunStatus::as_str),
             strategy: filter.strategy.as_deref(),
         }
