@@ -195,9 +195,9 @@ fn cancelling_a_call_cancels_its_requests_upstream() {
 
 #[test]
 fn a_call_is_answered_before_the_client_timeout_and_its_run_continues() {
-    let sandbox = sandbox_with([(PANEL[2], slow(3_000))]);
+    let sandbox = sandbox_with([(PANEL[2], slow(9_000))]);
     let mut client =
-        Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")]);
+        Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "5000"), ("PARALLEL_LLM_WAIT", "all")]);
     let early = client.call("process_prompt", question());
     let report = structured(&early);
     assert_eq!((&report["status"], &early["isError"]), (&json!("running"), &json!(false)), "{report}");

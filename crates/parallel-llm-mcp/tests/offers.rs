@@ -212,10 +212,10 @@ fn a_run_and_its_parts_can_be_read_by_uri() {
 
 #[test]
 fn the_parts_of_a_run_in_progress_can_be_read_as_they_come() {
-    let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(4_000), ..Behaviour::instant() });
+    let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(9_000), ..Behaviour::instant() });
     let sandbox = sandbox().scripted(PANEL[2], slow);
     let mut client =
-        Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")]);
+        Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "5000"), ("PARALLEL_LLM_WAIT", "all")]);
     let run_id = ask(&mut client, question());
     let uri = format!("parallel-llm://runs/{run_id}");
     let params = json!({"uri": uri, "_meta": modern()});
