@@ -24,8 +24,9 @@ use crate::terminal::summary;
 use parallel_llm_service::Question;
 use parallel_llm_service::attachment::{AttachmentTally, Attachments};
 use parallel_llm_settings::settings::{Named, NamedFlow, Settings, duration_ms};
+use parallel_llm_settings::signals::Signals;
 
-pub(super) use answer::{exit_code, finish};
+pub(super) use answer::{begun, exit_code, finish};
 
 /// The groups of flags on the help page.
 const QUESTION: &str = "Question";
@@ -389,10 +390,14 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     if !attached.is_empty() {
         context.console.say(&format!("attached: {attached}"));
     }
-    let handle = quote.begin().await?;
+    let mut signals = Signals::new();
+    let handle = match begun(quote.begin(), &mut signals).await? {
+        Ok(handle) => handle,
+        Err(signal) => return Ok(exit::of_signal(signal)),
+    };
     summary::render_earlier(&context.console, handle.with_run(|run| run.plan.continues));
     let page = page.map(|page| page.show(context, handle.id()));
-    let code = finish(context, &handle, &ask, file).await?;
+    let code = finish(context, &handle, &ask, file, signals).await?;
     // A signal during the run ends the page with it.
     if let Some(page) = page.filter(|_| !exit::is_of_signal(code)) {
         page.until_signal().await;

@@ -194,9 +194,14 @@ async fn go_on(
     continuation: Continuation,
     shown: &Shown,
 ) -> Result<u8, Failure> {
-    let handle = context.service.ask.continue_run(run, continuation).await?;
+    let mut signals = Signals::new();
+    let beginning = context.service.ask.continue_run(run, continuation);
+    let handle = match ask::begun(beginning, &mut signals).await? {
+        Ok(handle) => handle,
+        Err(signal) => return Ok(exit::of_signal(signal)),
+    };
     let ask = Ask { json: shown.json, linger: shown.linger, ..Ask::default() };
-    ask::finish(context, &handle, &ask, None).await
+    ask::finish(context, &handle, &ask, None, signals).await
 }
 
 impl Means {

@@ -127,7 +127,7 @@ impl Console {
             is_plain: environment.is_utf8() == Some(false) || environment.is_dumb_terminal(),
             quiet: false,
             home: environment.folders().map(|folders| folders.home.clone()),
-            writer: Writer::default(),
+            writer: Writer::new(),
         }
     }
 

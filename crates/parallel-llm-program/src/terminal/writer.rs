@@ -1,7 +1,8 @@
 //! stdout and stderr, each written by a thread, so that a reader who stops reading delays neither runs nor the end of
 //! the program.
 //!
-//! What always holds: the two keep their order as long as both are read; data is never dropped while stdout can be
+//! What always holds: the two keep their order as long as both are read, and always if both are one terminal, file or
+//! pipe; data is never dropped while stdout can be
 //! written, and producers of much data wait for [`Writer::room`]; messages on stderr are dropped beyond a limit; a
 //! redrawn picture is dropped while an older one waits.
 
@@ -45,11 +46,13 @@ pub(super) enum Keep {
 }
 
 /// A writer to both streams. Clones share it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Writer(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
+    /// Both streams lead to one terminal, file or pipe: if one is not read, neither is the other.
+    is_one_place: bool,
     state: Mutex<State>,
     /// Notified when a queue changes.
     changed: Condvar,
@@ -115,6 +118,11 @@ impl Stream {
 }
 
 impl Writer {
+    /// A writer to the streams of this process.
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Shared { is_one_place: is_one_place(), ..Shared::default() }))
+    }
+
     /// Queues bytes; `false` if they are dropped.
     pub(super) fn put(&self, stream: Stream, bytes: Vec<u8>, keep: Keep) -> bool {
         let mut state = self.0.state.lock();
@@ -245,7 +253,7 @@ impl Writer {
 
     /// The next bytes of a stream, once earlier items of the other stream are written or stalled.
     fn next(&self, stream: Stream) -> Vec<u8> {
-        let Shared { state, changed, .. } = &*self.0;
+        let Shared { is_one_place, state, changed, .. } = &*self.0;
         let mut state = state.lock();
         changed.wait_while(&mut state, |state| state.lane(stream).queue.is_empty());
         let number = state.lane(stream).queue.front().map_or(0, |item| item.number);
@@ -253,12 +261,30 @@ impl Writer {
             let other = state.lane(stream.other());
             other.is_before(number) && !other.is_stuck
         };
-        changed.wait_while_for(&mut state, is_behind, ORDER_MAX);
+        if *is_one_place {
+            changed.wait_while(&mut state, is_behind);
+        } else {
+            changed.wait_while_for(&mut state, is_behind, ORDER_MAX);
+        }
         if is_behind(&mut state) {
             state.lane(stream.other()).is_stuck = true;
         }
         state.lane(stream).queue.front_mut().map(|item| std::mem::take(&mut item.bytes)).unwrap_or_default()
     }
+}
+
+/// Whether stdout and stderr are the same terminal, file or pipe.
+#[cfg(unix)]
+fn is_one_place() -> bool {
+    let place = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
+    let places = (rustix::fs::fstat(io::stdout()).map(place), rustix::fs::fstat(io::stderr()).map(place));
+    matches!(places, (Ok(out), Ok(err)) if out == err)
+}
+
+/// Only Unix says it.
+#[cfg(not(unix))]
+const fn is_one_place() -> bool {
+    false
 }
 
 /// Writes directly to the descriptor, because the standard library's handles hide a closed stdout.
@@ -298,5 +324,36 @@ fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
             stdout.flush()
         }
         Stream::Err => io::stderr().lock().write_all(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A writer whose stdout has an item that is not written yet, and behind it one for stderr.
+    fn behind(is_one_place: bool) -> Writer {
+        let item = |number| VecDeque::from([Item { number, bytes: vec![b'x'] }]);
+        let lane = |number| Lane { queue: item(number), bytes: 1, has_thread: true, ..Lane::default() };
+        let state = Mutex::new(State { out: lane(0), err: lane(1), next: 2 });
+        Writer(Arc::new(Shared { is_one_place, state, ..Shared::default() }))
+    }
+
+    #[test]
+    fn a_stream_that_is_read_slowly_holds_the_other_back_for_long_only_in_one_place() {
+        for is_one_place in [false, true] {
+            let writer = behind(is_one_place);
+            let waiting = std::thread::spawn({
+                let writer = writer.clone();
+                move || writer.next(Stream::Err)
+            });
+            if is_one_place {
+                std::thread::sleep(ORDER_MAX * 2);
+                assert!(!waiting.is_finished(), "the order is kept");
+                writer.0.state.lock().out.queue.clear();
+                writer.render();
+            }
+            assert_eq!(waiting.join().unwrap(), b"x");
+        }
     }
 }

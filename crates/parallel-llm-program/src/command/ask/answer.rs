@@ -16,11 +16,24 @@ use crate::terminal::vocabulary;
 use parallel_llm_service::RunHandle;
 use parallel_llm_service::report::Report;
 use parallel_llm_settings::clock;
-use parallel_llm_settings::signals::Signals;
+use parallel_llm_settings::signals::{Signal, Signals};
 
 /// The age in milliseconds beyond which interrupted runs are not mentioned after an answer: the user has had time to
 /// continue them.
 const REMINDED_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// A run that has begun, or the signal that came before it did. From its first request on a signal must not end the process
+/// at once, so signals are received before.
+pub(in crate::command) async fn begun(
+    beginning: impl Future<Output = Result<RunHandle, Failure>>,
+    signals: &mut Signals,
+) -> Result<Result<RunHandle, Signal>, Failure> {
+    tokio::select! {
+        biased;
+        handle = beginning => handle.map(Ok),
+        signal = signals.next() => Ok(Err(signal)),
+    }
+}
 
 /// Follows a run to its answer and prints it.
 pub(in crate::command) async fn finish(
@@ -28,8 +41,8 @@ pub(in crate::command) async fn finish(
     handle: &RunHandle,
     ask: &Ask,
     file: Option<AnswerFile>,
+    mut signals: Signals,
 ) -> Result<u8, Failure> {
-    let mut signals = Signals::new();
     if let Some(note) = handle.note() {
         context.console.say(&format!("{}; {}", note.message, vocabulary::describe(note.next_steps())));
     }
