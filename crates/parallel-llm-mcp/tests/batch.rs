@@ -263,6 +263,29 @@ fn a_budget_for_the_whole_is_kept_and_can_be_raised() {
 }
 
 #[test]
+fn prices_that_rise_after_submission_are_kept_within_the_budget() {
+    let sandbox = sandbox().scripted(ADA, Script::fault(Fault::Stall));
+    let file = questions(&sandbox, 4);
+    let set_price = |usd: u32| {
+        let price = format!("{{ input_usd_per_million = 0, output_usd_per_million = {usd} }}");
+        sandbox.write(".config/parallel-llm-mcp/config.toml", format!("[prices]\n\"{ADA}\" = {price}\n"))
+    };
+    // A question may cost half a cent when it is submitted, and two cents when it is asked: two of the four fit at once.
+    set_price(10);
+    let arguments = ["--budget", "0.05", "--max-tokens", "500", "--detach"];
+    assert_eq!(submit(&sandbox, &file, &arguments).code, Some(0));
+    set_price(40);
+    let worker = sandbox.call(["worker", "--concurrency", "4"]).start();
+    sandbox.until("as many are asked as fit", || sandbox.asked(ADA) == 2);
+    sandbox.pause(Duration::from_secs(2));
+    let now = fields(&status(&sandbox), &["state", "running", "waiting", "reserved_usd"]);
+    assert_eq!(now, json!({"state": "running", "running": 2, "waiting": 2, "reserved_usd": 0.04}));
+    assert_eq!(sandbox.asked(ADA), 2);
+    worker.signal("TERM");
+    assert_eq!(worker.wait().code, Some(143));
+}
+
+#[test]
 fn a_failed_line_is_asked_again_on_request() {
     let sandbox = sandbox().scripted(CYD, Script::fault(Fault::Moderation));
     let lines = [

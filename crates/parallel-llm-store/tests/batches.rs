@@ -44,7 +44,7 @@ async fn lines(store: &Store, id: BatchId, limit: usize) -> Vec<u64> {
 }
 
 fn end(cost: PicoUsd, result: JobResult) -> JobEnd {
-    JobEnd { run_id: Some(run_id(7)), cost, result, pause: None }
+    JobEnd { run_id: Some(run_id(7)), cost: Some(cost), result, pause: None, worst_case: None }
 }
 
 fn answered(is_partial: bool) -> JobResult {
@@ -87,6 +87,31 @@ async fn check_sums(fixture: &Fixture, id: BatchId) {
 }
 
 #[tokio::test]
+async fn a_job_that_became_dearer_is_kept_back_for_anew_and_what_it_has_cost_stays() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let id = submitted(store, 1, 1, 4).await;
+    let why = || JobResult::PutOff { why: failure(Code::Budget), after_ms: 0 };
+    let [first] = &claimed(store, id, 1).await[..] else { panic!("one job") };
+    store.settle_job(first.claim, end(CENT.times(2), why())).await.unwrap();
+    // Two cents of the four are left.
+    for (worst_case, left) in [(Some(CENT.times(2)), CENT.times(2)), (None, CENT.times(2))] {
+        let [job] = &claimed(store, id, 1).await[..] else { panic!("it fits") };
+        let dearer = JobEnd { run_id: None, cost: None, worst_case, ..end(CENT, why()) };
+        store.settle_job(job.claim, dearer).await.unwrap();
+        let [job] = &claimed(store, id, 1).await[..] else { panic!("it fits still") };
+        let batch = get(store, id).await;
+        assert_eq!((job.reserved, batch.reserved, batch.spent), (left, left, CENT.times(2)));
+        store.settle_job(job.claim, JobEnd { run_id: None, cost: None, ..end(CENT, why()) }).await.unwrap();
+    }
+    let [job] = &claimed(store, id, 1).await[..] else { panic!("it fits still") };
+    let dearer = JobEnd { cost: None, worst_case: Some(CENT.times(3)), ..end(CENT, why()) };
+    store.settle_job(job.claim, dearer).await.unwrap();
+    assert_eq!(lines(store, id, 1).await, Vec::<u64>::new(), "it fits no more");
+    assert_eq!(get(store, id).await.state, BatchState::Paused);
+}
+
+#[tokio::test]
 async fn a_job_is_claimed_once_and_ended_once() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
@@ -98,6 +123,7 @@ async fn a_job_is_claimed_once_and_ended_once() {
         run_id: None,
         attempts: 0,
         resend: false,
+        reserved: CENT,
     };
     assert_eq!(first, [expected(1), expected(2)]);
     assert_eq!(lines(store, id, 2).await, [3]);

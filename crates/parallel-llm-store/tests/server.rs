@@ -334,7 +334,13 @@ async fn a_connection_that_is_cut_at_any_moment_holds_up_no_job_of_a_batch() {
                 while !again(async || store.batch(id).await).await.unwrap().is_finished() {
                     for job in again(async || store.claim_jobs(id, 3).await).await.unwrap().jobs {
                         let result = JobResult::Answered { is_partial: false };
-                        let end = JobEnd { run_id: None, cost: PicoUsd(1), result, pause: None };
+                        let end = JobEnd {
+                            run_id: None,
+                            cost: Some(PicoUsd(1)),
+                            result,
+                            pause: None,
+                            worst_case: None,
+                        };
                         again(async || match store.settle_job(job.claim, end.clone()).await {
                             // It is ended already.
                             Err(failure) if failure.code == Code::Busy => Ok(()),

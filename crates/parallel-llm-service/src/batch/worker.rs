@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{Batches, question};
-use crate::ask::{Asking, Continuation};
+use crate::ask::{Asking, Continuation, Quote};
 use crate::runs::{KnownRun, RunHandle};
 
 /// How often a worker looks for jobs while it has room and found none, and whether its batches were cancelled.
@@ -183,7 +183,8 @@ impl JobWork {
     async fn end(&self, job: &ClaimedJob) -> JobEnd {
         let handle = match self.begin(job).await {
             Ok(handle) => handle,
-            Err(failure) => return end_of_refusal(failure, job),
+            Err(Unbegun::Refused(failure)) => return end_of_refusal(*failure, job),
+            Err(Unbegun::Dearer(worst_case)) => return end_of_dearer(worst_case, job),
         };
         tokio::select! {
             biased;
@@ -197,43 +198,53 @@ impl JobWork {
     }
 
     /// Begins the run of a job, or goes on with the one that it has.
-    async fn begin(&self, job: &ClaimedJob) -> Result<RunHandle, Failure> {
+    async fn begin(&self, job: &ClaimedJob) -> Result<RunHandle, Unbegun> {
         if let Some(id) = job.run_id
             && let Some(handle) = self.go_on(id, job).await?
         {
             return Ok(handle);
         }
-        match Box::pin(self.asking.ask(question::of_job(job)?)).await {
+        let quote = self.asking.quote(question::of_job(job)?).await?;
+        match begin_reserved(quote, job).await {
             // The settings have changed since it was asked first; its answers are paid for.
-            Err(Failure { code: Code::IdempotencyConflict, run_id: Some(id), .. }) => {
-                let gone = || Failure::new(Code::RunNotFound, format!("there is no run {id}"));
-                self.go_on(*id, job).await?.ok_or_else(gone)
-            }
+            Err(Unbegun::Refused(failure)) => match *failure {
+                Failure { code: Code::IdempotencyConflict, run_id: Some(id), .. } => {
+                    let gone = || Failure::new(Code::RunNotFound, format!("there is no run {id}"));
+                    Ok(self.go_on(*id, job).await?.ok_or_else(gone)?)
+                }
+                failure => Err(failure.into()),
+            },
             begun => begun,
         }
     }
 
     /// The run of an earlier claim, continued if it lacks something; `None` if it was removed.
-    async fn go_on(&self, id: RunId, job: &ClaimedJob) -> Result<Option<RunHandle>, Failure> {
+    async fn go_on(&self, id: RunId, job: &ClaimedJob) -> Result<Option<RunHandle>, Unbegun> {
         let name = id.to_string();
         let status = match self.asking.history.seek(&name).await {
             Err(failure) if failure.code == Code::RunNotFound => return Ok(None),
-            Err(failure) => return Err(failure),
+            Err(failure) => return Err(failure.into()),
             Ok(KnownRun::Live(handle)) => handle.with_run(|run| run.status),
             Ok(KnownRun::Past(past)) => past.run.status,
         };
-        let past = || async { self.asking.history.watch(&name).await.map(Some) };
+        let past = || async { Ok(self.asking.history.watch(&name).await.map(Some)?) };
         let continuation = match status {
             RunStatus::Complete => return past().await,
             // A server may be continuing it at this moment.
             RunStatus::Interrupted if !job.resend => Continuation::TakeOver { budget: None },
             _ => Continuation::Resume { resend: job.resend, budget: None },
         };
-        match Box::pin(self.asking.continue_run(&name, continuation)).await {
+        let begun = match self.asking.quote_continuation(&name, continuation).await {
+            Ok(quote) => begin_reserved(quote, job).await,
+            Err(failure) => Err(failure.into()),
+        };
+        match begun {
             Ok(handle) => Ok(Some(handle)),
             // Nothing of it can be asked again, or another process is at it.
-            Err(failure) if matches!(failure.code, Code::Usage | Code::Busy) => past().await,
-            Err(failure) => Err(failure),
+            Err(Unbegun::Refused(failure)) if matches!(failure.code, Code::Usage | Code::Busy) => {
+                past().await
+            }
+            Err(unbegun) => Err(unbegun),
         }
     }
 
@@ -248,6 +259,26 @@ impl JobWork {
             }
         }
     }
+}
+
+/// Why a job's run did not begin.
+enum Unbegun {
+    /// It was refused.
+    Refused(Box<Failure>),
+    /// It may cost this much, more than is kept back for it: its prices have risen since it was submitted.
+    Dearer(PicoUsd),
+}
+
+impl From<Failure> for Unbegun {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(Box::new(failure))
+    }
+}
+
+/// Begins a run that may cost no more than the batch keeps back for it.
+async fn begin_reserved(quote: Quote, job: &ClaimedJob) -> Result<RunHandle, Unbegun> {
+    let worst_case = quote.cost().worst_case.known_part();
+    if worst_case > job.reserved { Err(Unbegun::Dearer(worst_case)) } else { Ok(quote.begin().await?) }
 }
 
 /// The end of a job whose run has ended.
@@ -274,7 +305,7 @@ fn end_of_run(run: &Run, attempts: u32) -> JobEnd {
             JobResult::Failed(why)
         }
     };
-    JobEnd { run_id: Some(run.plan.run_id), cost: run.cost(), result, pause }
+    JobEnd { run_id: Some(run.plan.run_id), cost: Some(run.cost()), result, pause, worst_case: None }
 }
 
 /// Why a run has no answer, with what each model said: a list of jobs has one line for each.
@@ -309,7 +340,16 @@ fn end_of_refusal(failure: Failure, job: &ClaimedJob) -> JobEnd {
         },
         _ => JobResult::Failed(failure.clone()),
     };
-    JobEnd { run_id: None, cost: PicoUsd::ZERO, result, pause: pauses.then_some(failure) }
+    let pause = pauses.then_some(failure);
+    JobEnd { run_id: None, cost: None, result, pause, worst_case: None }
+}
+
+/// The end of a job that may cost more than is kept back for it: it waits until the batch has as much left.
+fn end_of_dearer(worst_case: PicoUsd, job: &ClaimedJob) -> JobEnd {
+    let message =
+        format!("its prices have risen: it may cost {worst_case}, and {} was kept back", job.reserved);
+    let result = JobResult::PutOff { why: Failure::new(Code::Budget, message), after_ms: 0 };
+    JobEnd { run_id: None, cost: None, result, pause: None, worst_case: Some(worst_case) }
 }
 
 /// How long a job waits that was put off so often before.

@@ -89,6 +89,8 @@ pub struct ClaimedJob {
     pub attempts: u32,
     /// Whether calls that may have been paid are made again.
     pub resend: bool,
+    /// What the batch keeps back of its budget for the job.
+    pub reserved: PicoUsd,
 }
 
 /// The result of an attempt to claim jobs.
@@ -105,12 +107,14 @@ pub struct Claims {
 pub struct JobEnd {
     /// Its run, if one began.
     pub run_id: Option<RunId>,
-    /// What the run has cost so far, earlier claims included.
-    pub cost: PicoUsd,
+    /// What the run has cost so far, earlier claims included; `None` if that has not changed.
+    pub cost: Option<PicoUsd>,
     /// What became of the job.
     pub result: JobResult,
     /// Why its batch is paused: every other job would meet the same failure.
     pub pause: Option<Failure>,
+    /// What the job may cost by prices that are known now; `None` if that has not changed.
+    pub worst_case: Option<PicoUsd>,
 }
 
 /// What became of a job.

@@ -211,6 +211,7 @@ impl Transaction {
     ) -> Result<(), DatabaseError> {
         let sql = "UPDATE batch_jobs SET state = $1, is_reserved = FALSE, not_before_ms = $2, attempts = $3, \
                    run_id = COALESCE($4, run_id), cost_pico_usd = $5, failure = $6, owner = '', \
+                   worst_case_pico_usd = $9, \
                    request = CASE WHEN $1 = 'answered' THEN NULL ELSE request END, \
                    resend = CASE WHEN $1 = 'waiting' THEN resend ELSE FALSE END WHERE batch_id = $7 AND line = $8";
         let values: Parameters<'_> = &[
@@ -222,6 +223,7 @@ impl Transaction {
             &end.failure,
             &batch_id.to_string(),
             &line,
+            &end.worst_case.0,
         ];
         self.execute(sql, values).map(drop)
     }

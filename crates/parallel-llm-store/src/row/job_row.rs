@@ -70,6 +70,7 @@ pub(crate) struct JobEndRow<'a> {
     pub(crate) attempts: i64,
     pub(crate) run_id: Option<String>,
     pub(crate) cost: PicoUsd,
+    pub(crate) worst_case: PicoUsd,
     pub(crate) failure: Option<&'a str>,
 }
 

@@ -161,6 +161,7 @@ fn claim(
                 attempts: job.attempts,
                 run_id: None,
                 cost: job.cost,
+                worst_case: job.worst_case,
                 failure: Some(&failure_json(&why)),
             };
             transaction.end_job(batch_id, job.line, &end)?;
@@ -204,6 +205,7 @@ fn claimed(batch_id: BatchId, job: JobRow) -> ClaimedJob {
         run_id: job.run_id.and_then(|id| id.parse().ok()),
         attempts: u32::try_from(job.attempts).unwrap_or(u32::MAX),
         resend: job.resend,
+        reserved: job.worst_case,
     }
 }
 
@@ -223,7 +225,8 @@ fn settle(
         let message = format!("line {line} of the batch {batch_id} is another process's by now");
         return Ok(Err(Failure::new(Code::Busy, message)));
     };
-    let mut sums = BatchSums { spent_pico_usd: end.cost.0 - job.cost.0, ..BatchSums::default() };
+    let cost = end.cost.unwrap_or(job.cost);
+    let mut sums = BatchSums { spent_pico_usd: cost.0 - job.cost.0, ..BatchSums::default() };
     let (mut not_before_ms, mut attempts) = (0, job.attempts);
     let (state, failure) = match &end.result {
         JobResult::Answered { is_partial } => {
@@ -247,8 +250,9 @@ fn settle(
     }
     let failure = failure.map(failure_json);
     let run_id = end.run_id.as_ref().map(RunId::to_string);
-    let row =
-        JobEndRow { state, not_before_ms, attempts, run_id, cost: end.cost, failure: failure.as_deref() };
+    let worst_case = end.worst_case.unwrap_or(job.worst_case);
+    let failure = failure.as_deref();
+    let row = JobEndRow { state, not_before_ms, attempts, run_id, cost, worst_case, failure };
     transaction.end_job(batch_id, integer(line), &row)?;
     transaction.add_to_batch(batch_id, &sums, Some(now_ms))?;
     if let Some(why) = &end.pause
