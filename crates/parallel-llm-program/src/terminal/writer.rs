@@ -343,17 +343,17 @@ mod tests {
     fn a_stream_that_is_read_slowly_holds_the_other_back_for_long_only_in_one_place() {
         for is_one_place in [false, true] {
             let writer = behind(is_one_place);
-            let waiting = std::thread::spawn({
+            let (written, shown) = std::sync::mpsc::sync_channel(1);
+            std::thread::spawn({
                 let writer = writer.clone();
-                move || writer.next(Stream::Err)
+                move || written.send(writer.next(Stream::Err))
             });
             if is_one_place {
-                std::thread::sleep(ORDER_MAX * 2);
-                assert!(!waiting.is_finished(), "the order is kept");
+                assert!(shown.recv_timeout(ORDER_MAX * 2).is_err(), "the order is kept");
                 writer.0.state.lock().out.queue.clear();
                 writer.render();
             }
-            assert_eq!(waiting.join().unwrap(), b"x");
+            assert_eq!(shown.recv().unwrap(), b"x");
         }
     }
 }
