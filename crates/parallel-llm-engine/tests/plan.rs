@@ -353,9 +353,9 @@ fn resolve_dated(names: &[&str]) -> Result<String, String> {
 #[test]
 fn dated_names_and_suffixes_are_known_and_sent_as_typed() {
     let known = |names: &[&str]| resolve_dated(names).expect("the plan is valid");
-    insta::assert_snapshot!(known(&["lab/sol-0801", "lab/sol:nitro", "lab/sol-0801:floor"]), @"1 openrouter:lab/sol-0801 1000, 2 openrouter:lab/sol:nitro 1000, 3 openrouter:lab/sol-0801:floor 1000 → 1 openrouter:lab/sol-0801 1000");
+    insta::assert_snapshot!(known(&["lab/sol-0801", "lab/sol:nitro", "lab/sol-0801:floor"]), @"1 openrouter:lab/sol-0801 1000, 2 openrouter:lab/sol:nitro 1000 unpriced, 3 openrouter:lab/sol-0801:floor 1000 → 1 openrouter:lab/sol-0801 1000");
     insta::assert_snapshot!(known(&["lab/sol:free", "lab/sol-0801:free", "lab/sol:free:online"]), @"1 openrouter:lab/sol:free 1000 unpriced, 2 openrouter:lab/sol-0801:free 1000 unpriced, 3 openrouter:lab/sol:free:online 1000 unpriced → 1 openrouter:lab/sol-0801 1000");
-    insta::assert_snapshot!(known(&["lab/sol-latest:exacto", "~lab/sol-latest:online"]), @"1 openrouter:~lab/sol-latest:exacto 1000, 2 openrouter:~lab/sol-latest:online 1000 unpriced → 1 openrouter:lab/sol-0801 1000");
+    insta::assert_snapshot!(known(&["lab/sol-latest:exacto", "~lab/sol-latest:online"]), @"1 openrouter:~lab/sol-latest:exacto 1000 unpriced, 2 openrouter:~lab/sol-latest:online 1000 unpriced → 1 openrouter:lab/sol-0801 1000");
     for unknown in ["lab/tiny", "lab/tiny:nitro", "lab/sole:nitro", "lab/sol-0802"] {
         let refusal = resolve_dated(&[unknown]).expect_err("it is refused");
         assert!(refusal.starts_with("model_unknown: "), "{refusal}");

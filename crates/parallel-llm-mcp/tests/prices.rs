@@ -366,6 +366,40 @@ fn warnings(report: &Value) -> Vec<Value> {
     warnings.iter().map(|warning| warning["code"].clone()).collect()
 }
 
+/// A router asks more than its list says for a faster endpoint, a web search or a better tier, and does not say how much.
+#[test]
+fn what_may_cost_more_than_the_list_says_has_no_known_price() {
+    for (suffix, tier, is_known) in [
+        ("", None, true),
+        (":floor", None, true),
+        (":nitro", None, false),
+        (":exacto", None, false),
+        (":online", None, false),
+        (":floor:online", None, false),
+        ("", Some("flex"), true),
+        ("", Some("priority"), false),
+        (":floor", Some("auto"), false),
+    ] {
+        let (shop, sandbox) = (Shop::new(ListState::Whole), sandbox());
+        let model = format!("{PLAIN}{suffix}");
+        let tier = tier.map(|tier| ("service_tier", tier));
+        let ask = |arguments: &[&str]| {
+            let words = [&["ask", "--json", "-m", &model], arguments, &["Why does it rain?"]].concat();
+            call(&sandbox, &shop, &words).settings(tier).run()
+        };
+        let output = ask(&[]);
+        let case = format!("{model} {tier:?}: {}", output.transcript());
+        assert_eq!(shop.sales().len(), usize::from(is_known), "{case}");
+        if !is_known {
+            assert_eq!((output.code, &error(&output)["code"]), (Some(5), &json!("price_unknown")), "{case}");
+            let price = "{ input_usd_per_million = 1, output_usd_per_million = 2 }";
+            sandbox.write(CONFIG, format!("[prices]\n\"{model}\" = {price}\n"));
+            let output = ask(&[]);
+            assert_eq!((output.code, shop.sales().len()), (Some(0), 1), "{}", output.transcript());
+        }
+    }
+}
+
 #[test]
 fn a_project_sets_neither_prices_nor_a_budget_without_limit() {
     let (shop, sandbox) = (Shop::new(ListState::Whole), sandbox());

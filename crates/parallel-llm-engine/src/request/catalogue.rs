@@ -90,6 +90,12 @@ pub struct ModelInfo {
 }
 
 impl ModelInfo {
+    /// Whether the list has it under this name; a leading `~` may be left out.
+    pub fn is_called(&self, name: &str) -> bool {
+        let is_id = self.id == name || self.id.strip_prefix('~') == Some(name);
+        is_id || self.other_ids.iter().any(|id| id == name)
+    }
+
     /// A model with this id and nothing else.
     pub fn named(id: impl Into<String>) -> Self {
         let id = id.into();
@@ -151,8 +157,7 @@ impl Catalogue {
     }
 
     /// Finds a model by id. A leading `~` may be left out, because shells expand it. An id with an unlisted suffix such as
-    /// `:nitro` finds the model without it: by the suffix a router selects the provider. Its price is only an estimate,
-    /// because the call may cost more (`:nitro`, `:online`) or less (`:floor`).
+    /// `:nitro` finds the model without it: by the suffix a router selects the endpoint, which may cost more.
     pub fn find(&self, name: &str) -> Option<&ModelInfo> {
         self.listed(name).or_else(|| self.find(name.rsplit_once(':')?.0))
     }

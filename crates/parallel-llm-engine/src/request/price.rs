@@ -7,6 +7,9 @@ use crate::request::panel::{ModelRef, ProviderId};
 
 /// The suffix by which a router searches the web for a call, which is billed besides the tokens.
 const SEARCHING: &str = "online";
+/// The suffix by which a router chooses the cheapest endpoint. By others that it does not list it chooses faster or better ones,
+/// which may be dearer than its list says.
+const CHEAPEST: &str = "floor";
 
 /// What is known of prices besides the lists of the providers.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +18,8 @@ pub struct PriceBook {
     pub set: BTreeMap<ModelRef, Price>,
     /// The providers whose server is the user's own machine.
     pub own_machines: BTreeSet<ProviderId>,
+    /// The routers that are asked for a service tier whose prices no list tells.
+    pub dearer_tiers: BTreeSet<ProviderId>,
     /// The same models in the list of another provider.
     pub estimates: BTreeMap<ModelRef, ModelInfo>,
 }
@@ -43,10 +48,7 @@ impl PriceBook {
         if let Some(price) = self.set.get(model).or_else(|| self.set.get(&plain())) {
             return (Some(*price), PriceSource::Settings);
         }
-        // No list tells what the search costs that this suffix asks for.
-        if model.model.split(':').skip(1).any(|suffix| suffix == SEARCHING)
-            && !self.own_machines.contains(&model.provider)
-        {
+        if self.may_exceed_list(model, info) && !self.own_machines.contains(&model.provider) {
             return (None, PriceSource::List);
         }
         if let Some(price) = info.and_then(|info| info.price_at(input_tokens)) {
@@ -59,5 +61,14 @@ impl PriceBook {
             return (None, PriceSource::OwnMachine);
         }
         (None, if is_live && info.is_none() { PriceSource::Unlisted } else { PriceSource::List })
+    }
+
+    /// Whether a call may cost more than the list says, because it searches the web, or for the endpoint or the tier that it
+    /// asks for.
+    fn may_exceed_list(&self, model: &ModelRef, info: Option<&ModelInfo>) -> bool {
+        let searches = model.model.split(':').skip(1).any(|suffix| suffix == SEARCHING);
+        let is_variant = info.is_some_and(|info| !info.is_called(&model.model));
+        let is_cheapest = model.model.rsplit_once(':').is_some_and(|(_, suffix)| suffix == CHEAPEST);
+        searches || is_variant && !is_cheapest || self.dearer_tiers.contains(&model.provider)
     }
 }

@@ -42,7 +42,15 @@ pub struct Routing {
     pub session: Session,
 }
 
+/// The service tiers that cost no more than the lists say.
+const LISTED_TIERS: [&str; 2] = ["default", "flex"];
+
 impl Routing {
+    /// Whether a service tier is asked for that may cost more than the lists say.
+    pub fn asks_for_dearer_tier(&self) -> bool {
+        self.service_tier.as_deref().is_some_and(|tier| !LISTED_TIERS.contains(&tier))
+    }
+
     /// Whether the terms demand privacy, which only a router can grant.
     pub fn is_private(&self) -> bool {
         self.zdr || self.data_collection == Some(DataCollection::Deny)

@@ -97,7 +97,7 @@ codes! {
         "No run has this id in this data folder.",
         next: [Next::Use(Operation::FindRun)];
     PriceUnknown = "price_unknown", retryable: false,
-        "No price is known for a model of the question, so nobody can say what the run may cost, and a budget cannot hold. Its provider's list was asked, and OpenRouter's list was searched for the same model. Nothing was sent.",
+        "No price is known for a model of the question, so nobody can say what the run may cost, and a budget cannot hold. Its provider's list was asked, and OpenRouter's list was searched for the same model. No list tells what a web search (`:online`), a faster endpoint (`:nitro`, `:exacto`) or a service tier costs. Nothing was sent.",
         next: [Next::AllowAnyCost, Next::GivePrice(Cow::Borrowed("MODEL")), Next::Do(Advice::AskAnotherModel)];
     Budget = "budget", retryable: false,
         "The worst case of the run costs more than its budget, or the budget is used up.",

@@ -156,7 +156,8 @@ fn refuse(mut stream: TcpStream) {
 fn sale(body: &[u8]) -> Option<Sale> {
     let json: Value = serde_json::from_slice(body).ok()?;
     let model = json["model"].as_str()?.to_owned();
-    let (_, input, output) = PRICES.iter().find(|(id, ..)| *id == model)?;
+    // A suffix chooses how a model is served.
+    let (_, input, output) = PRICES.iter().find(|(id, ..)| model.split(':').next() == Some(id))?;
     let cap = json["max_completion_tokens"].as_f64().or_else(|| json["max_tokens"].as_f64());
     let bound_usd = input * body.len() as f64 + output * cap.expect("a call has an output cap");
     Some(Sale { model, bound_usd })

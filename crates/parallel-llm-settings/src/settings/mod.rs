@@ -349,9 +349,12 @@ impl Settings {
     /// What the user knows of prices: the table `[prices]`, and the servers on this machine.
     fn prices(&self) -> PriceBook {
         let own = self.providers.iter().filter(|provider| provider.is_own_machine());
+        let routers = self.providers.iter().filter(|provider| provider.dialect.routes);
+        let tiered = routers.filter(|_| self.routing.asks_for_dearer_tier());
         PriceBook {
             set: self.prices.clone(),
             own_machines: own.map(|provider| provider.id.clone()).collect(),
+            dearer_tiers: tiered.map(|provider| provider.id.clone()).collect(),
             ..PriceBook::default()
         }
     }

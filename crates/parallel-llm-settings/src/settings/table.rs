@@ -242,7 +242,7 @@ settings! {
         "The most that a million tokens received through OpenRouter may cost.",
         because "the budget bounds the whole run already";
     ServiceTier = "service_tier", Kind::Word, "", User,
-        "The service tier to request from OpenRouter, by the provider's name for it, such as `flex` or `priority`.",
+        "The service tier to request from OpenRouter, by the provider's name for it, such as `flex` or `priority`. Beyond `default` and `flex` no list tells what models cost, so `[prices]` must.",
         because "the list of models has the prices of the usual tier";
     Session = "session", Kind::Choice(&["run", "seat", "off"]), "run", User,
         "Which calls share a session at OpenRouter, so that a provider's prompt cache is used.",
