@@ -183,7 +183,7 @@ impl JobWork {
     async fn end(&self, job: &ClaimedJob) -> JobEnd {
         let handle = match self.begin(job).await {
             Ok(handle) => handle,
-            Err(Unbegun::Refused(failure)) => return end_of_refusal(*failure, job),
+            Err(Unbegun::Refused(failure)) => return end_of_refusal(failure, job),
             Err(Unbegun::Dearer(worst_case)) => return end_of_dearer(worst_case, job),
         };
         tokio::select! {
@@ -204,16 +204,12 @@ impl JobWork {
         {
             return Ok(handle);
         }
-        let quote = self.asking.quote(question::of_job(job)?).await?;
-        match begin_reserved(quote, job).await {
+        match begin_reserved(self.asking.quote(question::of_job(job)?), job).await {
             // The settings have changed since it was asked first; its answers are paid for.
-            Err(Unbegun::Refused(failure)) => match *failure {
-                Failure { code: Code::IdempotencyConflict, run_id: Some(id), .. } => {
-                    let gone = || Failure::new(Code::RunNotFound, format!("there is no run {id}"));
-                    Ok(self.go_on(*id, job).await?.ok_or_else(gone)?)
-                }
-                failure => Err(failure.into()),
-            },
+            Err(Unbegun::Refused(Failure { code: Code::IdempotencyConflict, run_id: Some(id), .. })) => {
+                let gone = || Failure::new(Code::RunNotFound, format!("there is no run {id}"));
+                Ok(self.go_on(*id, job).await?.ok_or_else(gone)?)
+            }
             begun => begun,
         }
     }
@@ -234,11 +230,7 @@ impl JobWork {
             RunStatus::Interrupted if !job.resend => Continuation::TakeOver { budget: None },
             _ => Continuation::Resume { resend: job.resend, budget: None },
         };
-        let begun = match self.asking.quote_continuation(&name, continuation).await {
-            Ok(quote) => begin_reserved(quote, job).await,
-            Err(failure) => Err(failure.into()),
-        };
-        match begun {
+        match begin_reserved(self.asking.quote_continuation(&name, continuation), job).await {
             Ok(handle) => Ok(Some(handle)),
             // Nothing of it can be asked again, or another process is at it.
             Err(Unbegun::Refused(failure)) if matches!(failure.code, Code::Usage | Code::Busy) => {
@@ -264,19 +256,23 @@ impl JobWork {
 /// Why a job's run did not begin.
 enum Unbegun {
     /// It was refused.
-    Refused(Box<Failure>),
+    Refused(Failure),
     /// It may cost this much, more than is kept back for it: its prices have risen since it was submitted.
     Dearer(PicoUsd),
 }
 
 impl From<Failure> for Unbegun {
     fn from(failure: Failure) -> Self {
-        Self::Refused(Box::new(failure))
+        Self::Refused(failure)
     }
 }
 
 /// Begins a run that may cost no more than the batch keeps back for it.
-async fn begin_reserved(quote: Quote, job: &ClaimedJob) -> Result<RunHandle, Unbegun> {
+async fn begin_reserved(
+    quote: impl Future<Output = Result<Quote, Failure>>,
+    job: &ClaimedJob,
+) -> Result<RunHandle, Unbegun> {
+    let quote = quote.await?;
     let worst_case = quote.cost().worst_case.known_part();
     if worst_case > job.reserved { Err(Unbegun::Dearer(worst_case)) } else { Ok(quote.begin().await?) }
 }
