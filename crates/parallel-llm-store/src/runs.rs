@@ -54,7 +54,7 @@ pub enum NamedRuns {
 }
 
 /// What stands before the name of a preset or flow where runs are found by their models: no model begins so.
-pub const PRESET_MARK: char = '#';
+pub const PRESET_MARK: &str = "#";
 
 /// One line of the list of runs.
 #[derive(Clone, Debug, PartialEq)]

@@ -91,7 +91,7 @@ pub struct ModelInfo {
 
 impl ModelInfo {
     /// Whether the list has it under this name; a leading `~` may be left out.
-    pub fn is_called(&self, name: &str) -> bool {
+    pub(crate) fn is_called(&self, name: &str) -> bool {
         let is_id = self.id == name || self.id.strip_prefix('~') == Some(name);
         is_id || self.other_ids.iter().any(|id| id == name)
     }
@@ -163,11 +163,9 @@ impl Catalogue {
     }
 
     fn listed(&self, name: &str) -> Option<&ModelInfo> {
-        let models = || self.models.iter();
-        let exact = models().find(|model| model.id == name);
-        exact
-            .or_else(|| models().find(|model| model.id.strip_prefix('~') == Some(name)))
-            .or_else(|| models().find(|model| model.other_ids.iter().any(|id| id == name)))
+        // Its id says more than a further one, and the exact one most.
+        let rank = |model: &&ModelInfo| (model.id != name, model.id.strip_prefix('~') != Some(name));
+        self.models.iter().filter(|model| model.is_called(name)).min_by_key(rank)
     }
 
     /// The listed id most similar to an unknown one, if one is similar enough.

@@ -21,7 +21,7 @@ use crate::row::ownership::Owners;
 use crate::row::run_row::{ListedRun, model_names};
 use crate::row::seat_fact::TimedFact;
 use crate::row::text_row::WordMatching;
-use crate::runs::{LIST_MAX, RunSummary};
+use crate::runs::{LIST_MAX, PRESET_MARK, RunSummary};
 use crate::search::query::SearchQuery;
 use crate::search::{SearchBounds, best, matching};
 
@@ -38,9 +38,6 @@ const SEARCH: SearchBounds = SearchBounds { runs: usize::MAX, texts: 2_000, time
 
 /// The last day that there is.
 const LAST_DAY: &str = "9999-12-31";
-/// Stands for a filter's empty model, which no run has, where an empty one means all models. It is the mark of a preset
-/// without the preset's name.
-const NO_MODEL: &str = "#";
 
 /// The runs that a page shows, before their seats are read.
 #[derive(Default)]
@@ -228,10 +225,12 @@ impl Page<'_> {
     /// The filter for the tables of counted runs; `day` is the filter's day, or empty.
     fn count_filter<'b>(&'b self, day: &'b str) -> CountFilter<'b> {
         let filter = &self.query.filter;
+        // No run has an empty model, nor a preset without a name, which says so where an empty model means all.
+        let model = |model| if model == ALL { PRESET_MARK } else { model };
         CountFilter {
             scope: self.asked_by.unwrap_or(ALL),
             day,
-            model: filter.model.as_deref().map_or(ALL, |model| if model == ALL { NO_MODEL } else { model }),
+            model: filter.model.as_deref().map_or(ALL, model),
             status: filter.status.map(RunStatus::as_str),
             strategy: filter.strategy.as_deref(),
         }

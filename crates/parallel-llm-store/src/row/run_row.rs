@@ -162,7 +162,7 @@ impl StoredRow {
         let is_damaged = !self.is_sound();
         let (presets, models): (Vec<String>, _) =
             self.row.models().into_iter().partition(|name| name.starts_with(PRESET_MARK));
-        let preset = presets.first().map(|preset| preset[PRESET_MARK.len_utf8()..].to_owned());
+        let preset = presets.first().map(|preset| preset[PRESET_MARK.len()..].to_owned());
         let row = self.row;
         let unreadable = |cause: &dyn std::fmt::Display| error::unreadable("a run", cause);
         Ok(RunSummary {
