@@ -2,9 +2,8 @@
 //! the program.
 //!
 //! What always holds: the two keep their order as long as both are read, and always if both are one terminal, file or
-//! pipe; data is never dropped while stdout can be
-//! written, and producers of much data wait for [`Writer::room`]; messages on stderr are dropped beyond a limit; a
-//! redrawn picture is dropped while an older one waits.
+//! pipe; data is never dropped while stdout can be written, and producers of much data wait for [`Writer::room`]; messages
+//! on stderr are dropped beyond a limit; a redrawn picture is dropped while an older one waits.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};

@@ -346,7 +346,7 @@ impl Settings {
         }
     }
 
-    /// What the user knows of prices: the table `[prices]`, and the servers on this machine.
+    /// What the settings say of prices: the table `[prices]`, the servers on this machine, and a dearer tier.
     fn prices(&self) -> PriceBook {
         let own = self.providers.iter().filter(|provider| provider.is_own_machine());
         let routers = self.providers.iter().filter(|provider| provider.dialect.routes);

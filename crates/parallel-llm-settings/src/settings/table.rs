@@ -237,10 +237,10 @@ settings! {
         because "many models have no other provider";
     MaxInputUsdPerMillion = "max_input_usd_per_million", Kind::Usd, "", Tighter,
         "The most that a million tokens sent through OpenRouter may cost.",
-        because "the budget bounds the whole run already";
+        because "an endpoint that is left out cannot answer";
     MaxOutputUsdPerMillion = "max_output_usd_per_million", Kind::Usd, "", Tighter,
         "The most that a million tokens received through OpenRouter may cost.",
-        because "the budget bounds the whole run already";
+        because "an endpoint that is left out cannot answer";
     ServiceTier = "service_tier", Kind::Word, "", User,
         "The service tier to request from OpenRouter, by the provider's name for it, such as `flex` or `priority`. Beyond `default` and `flex` no list tells what models cost, so `[prices]` must.",
         because "the list of models has the prices of the usual tier";
