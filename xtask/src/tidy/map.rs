@@ -56,15 +56,4 @@ mod tests {
         assert_eq!(first_sentence("//! One line\n\nfn main() {}\n"), "One line");
         assert_eq!(first_sentence("fn main() {}\n"), "");
     }
-
-    #[test]
-    fn the_map_names_its_own_file() {
-        let page = page(crate::repository::root()).unwrap();
-        assert!(
-            page.contains("\n## xtask/src/tidy\n")
-                && page.contains("- `map.rs`: Generates `docs/reference/map.md`"),
-            "{page}"
-        );
-        assert!(!page.contains("/tests"), "{page}");
-    }
 }

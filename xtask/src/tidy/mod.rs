@@ -106,12 +106,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_repository_is_tidy() {
-        let findings = findings(&Tree::read(repository::root()).unwrap());
-        assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
-    }
-
-    #[test]
     fn a_finding_is_a_line_with_its_location_and_rule() {
         let tree = Tree::of(&[("crates/x/src/lib.rs", "fn main( {"), ("xtask/src/main.rs", "use a;\n")]);
         let lines = findings(&tree);

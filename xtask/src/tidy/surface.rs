@@ -262,14 +262,4 @@ mod tests {
             ],
         );
     }
-
-    #[test]
-    fn the_library_has_a_surface() {
-        let page = page(crate::repository::root()).unwrap();
-        for line in
-            ["struct parallel_llm_mcp::Panel", "trait parallel_llm_mcp::port::Caller: Send + Sync + 'static"]
-        {
-            assert!(page.lines().any(|it| it == line), "{line} is not in\n{page}");
-        }
-    }
 }

@@ -125,9 +125,17 @@ mod tests {
 
     #[test]
     fn build_output_is_not_read() {
-        let tree = Tree::read(crate::repository::root()).unwrap();
-        assert!(tree.texts.contains_key("xtask/src/tidy/tree.rs"));
-        assert!(tree.packages().contains("xtask"));
-        assert!(!tree.paths.iter().any(|path| path.starts_with("target/") || path.starts_with(".git/")));
+        let root = std::env::temp_dir().join(format!("parallel-llm-tree-{}", std::process::id()));
+        let files = ["Cargo.toml", "xtask/Cargo.toml", "xtask/src/a.rs", "target/debug/b.rs", ".git/c.rs"];
+        for file in files.map(|file| root.join(file)) {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+        let tree = Tree::read(&root);
+        std::fs::remove_dir_all(&root).unwrap();
+        let tree = tree.unwrap();
+        assert_eq!(tree.paths.iter().collect::<Vec<_>>(), ["Cargo.toml", "xtask/Cargo.toml", "xtask/src/a.rs"]);
+        assert_eq!(tree.packages(), BTreeSet::from(["xtask"]));
+        assert_eq!(tree.rust.len(), 1);
     }
 }

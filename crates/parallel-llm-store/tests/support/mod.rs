@@ -404,5 +404,5 @@ pub(crate) fn bytes_of(folder: &Path) -> Vec<u8> {
 }
 
 pub(crate) fn holds(bytes: &[u8], text: &str) -> bool {
-    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    memchr::memmem::find(bytes, text.as_bytes()).is_some()
 }
