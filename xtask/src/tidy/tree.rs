@@ -134,7 +134,10 @@ mod tests {
         let tree = Tree::read(&root);
         std::fs::remove_dir_all(&root).unwrap();
         let tree = tree.unwrap();
-        assert_eq!(tree.paths.iter().collect::<Vec<_>>(), ["Cargo.toml", "xtask/Cargo.toml", "xtask/src/a.rs"]);
+        assert_eq!(
+            tree.paths.iter().collect::<Vec<_>>(),
+            ["Cargo.toml", "xtask/Cargo.toml", "xtask/src/a.rs"]
+        );
         assert_eq!(tree.packages(), BTreeSet::from(["xtask"]));
         assert_eq!(tree.rust.len(), 1);
     }
