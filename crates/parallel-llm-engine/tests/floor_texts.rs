@@ -196,7 +196,7 @@ fn failing_texts_are_caught() {
             48,
         ),
         "topic": (
-            19,
+            17,
             29,
         ),
     }
@@ -258,6 +258,184 @@ fn what_the_candidates_do_a_text_may_do() {
     stands("Fix: he go home", ["He goes home.", "he goes home"], "He goes home!");
 }
 
+/// Texts that are no answer to a question about the tides, by how they fail.
+const NO_ANSWERS: &[(&str, &[&str])] = &[
+    (
+        "nothing",
+        &[
+            "Sure!",
+            "Of course.",
+            "Okay, got it.",
+            "Understood. I will do that.",
+            "Thank you for your question!",
+            "Let me work through this carefully.",
+            "I'll start by reading the request.",
+            "Sure! Let me explain.",
+            "First, I need to check each of them.",
+            "Here is my response:",
+            "Certainly! Below is the explanation of the tides:",
+            "To answer this question, here are the steps:",
+            "Hello! How may I assist you today?",
+            "I am an AI language model created to help people.",
+            "Could you please provide more context?",
+            "I'm sorry, but I don't see a question in your message.",
+            "[insert final answer here]",
+            "<your answer>",
+            "No response.",
+            "none",
+            "NaN",
+            "<|endoftext|>",
+            "<|im_end|>",
+            "[EOS]",
+            "1)\n2)\n3)\n4)",
+            "我的答案如下：",
+        ],
+    ),
+    (
+        "label",
+        &[
+            "$$\\boxed{\\text{B}}$$",
+            "(B)",
+            "[[B]]",
+            "B: it is the clearest.",
+            "B – most complete and accurate.",
+            "I'd pick B because it explains both bulges.",
+            "The best candidate is B, since it is more detailed.",
+            "Candidate B\n\nReasoning: it covers the sun as well as the moon, and it is concise.",
+            "{\"choice\": \"B\", \"reason\": \"most complete\"}",
+            "B > A",
+            "My ranking: A > B",
+            "Candidates A and B agree.",
+            "I would go with the second answer.",
+            "候选答案B最好。",
+        ],
+    ),
+    (
+        "talk",
+        &[
+            "Both drafts describe the moon's gravity, but only the second mentions the sun.",
+            "Each response explains the bulges, so the tides come twice a day.",
+            "Neither answer includes the spring tides.",
+            "Having compared the two replies, I find that gravity is the cause.",
+            "Based on the provided answers, the moon causes tides.",
+            "Draft A offers a better explanation of the bulges than draft B.",
+            "The reply above is the most accurate.",
+            "The strongest response is the one that names the sun.",
+            "I merged the points on the sun from B into the text of A.",
+            "There are two responses to this question. The first says that the moon pulls, the other adds the sun.",
+            "They both say that the moon pulls on the sea.",
+            "The user wants to know how tides work, so a short explanation would do.",
+            "Die beiden Antworten erklären die Gezeiten durch den Mond.",
+            "两个回答都提到月球的引力。",
+        ],
+    ),
+    (
+        "form",
+        &[
+            "<<end answer",
+            "<<answer 1234abce",
+            "- base: A\n- claims: none\n- dissent: none",
+            "[INST] Explain the tides to me, briefly. [/INST]\n[INST] Once more. [/INST]",
+            "The moon.<|im_end|>\n<|im_start|>user\nAnd the sun?",
+        ],
+    ),
+    (
+        "topic",
+        &[
+            "Bread needs flour, yeast and salt, and an hour of rest.",
+            "The parliament of Norway has a hundred and sixty-nine seats.",
+        ],
+    ),
+];
+
+#[test]
+fn what_answers_nothing_is_caught_by_its_class() {
+    let answers = [
+        "The moon pulls on the sea by its gravity, and the Earth turns through two bulges of water.",
+        "Gravity of the moon and the sun raises two bulges of water, and the Earth turns below them.",
+    ];
+    let request = "How do tides work? Answer in a few sentences.";
+    let mut missed = Vec::new();
+    for (class, texts) in NO_ANSWERS {
+        for text in *texts {
+            let verdict = judged(request, answers, text);
+            let is_caught = if *class == "label" && !text.contains('A') && !text.contains("second") {
+                verdict == FloorVerdict::Picks(1)
+            } else {
+                !matches!(verdict, FloorVerdict::Sound(_))
+            };
+            if !is_caught {
+                missed.push(format!("{class}: {text} -> {verdict:?}"));
+            }
+        }
+    }
+    assert_eq!(missed, Vec::<String>::new());
+}
+
+#[test]
+fn what_only_looks_like_no_answer_stands() {
+    let stands = |request: &str, candidates: [&str; 2], text: &str| {
+        assert_eq!(judged(request, candidates, text), FloorVerdict::Sound(text.to_owned()), "{text}");
+    };
+    let long =
+        "By Ohm's law the current is the voltage divided by the resistance, which is two amperes here, so";
+    let worked = [format!("{long} the answer is (C)."), format!("{long} the choice must be (D).")];
+    let choice = "What is the current?\nOptions:\nA. 1\nB. 2\nC. 3\nD. 4\nI. 5";
+    for text in ["The answer is (A).", "The answer is (I).", "B"] {
+        stands(choice, [&worked[0], &worked[1]], text);
+    }
+    let survey = ["Make the options exclusive.", "Each option should be short and unambiguous."];
+    let asked = "How do I write good survey answer options?";
+    stands(
+        asked,
+        survey,
+        "The answers must not overlap. The first answer is chosen more often, so rotate them.",
+    );
+    stands(asked, survey, "Most answers are better if they are worded alike.");
+    stands("Which answer is right, 4 or 5?", ["4", "4 is right."], "The first answer, 4, is right.");
+    stands(
+        "How do elections choose among candidates?",
+        ["The voters rank them.", "By the most votes."],
+        "Each ballot ranks candidates A, B and C. Suppose candidate C is last: C is eliminated.",
+    );
+    stands(
+        "How should a judge compare two answers?",
+        ["In random order, with reasons.", "By a rubric, twice."],
+        "Both answers are shown in random order. If the first answer wins both times, it is better.",
+    );
+    stands("Is 7 prime?", ["Yes.", "Yes, it is."], "Certainly.");
+    stands("Say only OK.", ["OK", "ok"], "OK.");
+    stands("What does the call return?", ["undefined", "It returns undefined."], "null");
+    stands("Which list?", ["[1, 4, 1]", "[1, 2]"], "[]");
+    stands("Hi!", ["Hello! How can I help?", "Hi there."], "Hello! What can I do for you today?");
+    stands("How long?", ["Two hours.", "120 minutes"], "2 h");
+    stands(
+        "When was it built?",
+        ["In 1889, for the world's fair.", "1889"],
+        "Fue construida en 1889 para la exposición universal de París.",
+    );
+    stands(
+        "How old is the Earth?",
+        ["The Earth is about 4.5 billion years old.", "About 4.54 billion years."],
+        "Etwa 4,5 Milliarden Jahre; das Alter ist durch radiometrische Messungen von Meteoriten bekannt.",
+    );
+    stands(
+        "Write a polite request for the report.",
+        ["Could you please send me the report?", "Would you mind sending me the report?"],
+        "Could you please send me the report as soon as possible?",
+    );
+    stands(
+        "Why is C fast?",
+        ["C is compiled to machine code.", "Because C has no runtime."],
+        "C, because it is compiled, has no runtime to wait for.",
+    );
+    stands(
+        "How do I strike text out?",
+        ["Use the s element.", "With <s>text</s>."],
+        "Write it so: <s>old</s>",
+    );
+}
+
 #[test]
 fn what_leaked_of_the_form_is_cut_off() {
     let answers = ["The moon pulls the sea.", "Moon and sun pull the sea."];
@@ -272,6 +450,8 @@ fn what_leaked_of_the_form_is_cut_off() {
     check("Both pull the sea.\n\n```json\n{\"base\": \"A\", \"claims\": []}\n```");
     check("Analysis: {\"base\": \"A\", \"claims\": []}\n\nBoth pull the sea.");
     check("Both pull the sea.\n<<end answr 1234abce>>\n<<end answer 1234abce>>");
+    check("Both pull the sea.</s></s></s>");
+    check("<|im_start|>assistant\nBoth pull the sea.<|im_end|>");
 }
 
 #[test]

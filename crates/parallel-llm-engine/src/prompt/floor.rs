@@ -6,12 +6,15 @@
 //! stands: whatever the candidates do themselves, a text may do, too.
 
 mod echo;
+mod hollow;
 mod leaks;
 mod loops;
 mod pick;
 mod talk;
 mod template;
 mod topic;
+mod turns;
+mod usage;
 mod vocabulary;
 mod words;
 
@@ -115,7 +118,8 @@ impl FloorBasis<'_> {
         if let Some(picked) = pick::read(text, self)? {
             return Ok(Some(picked));
         }
-        let checks: [(Check, Reason); 5] = [
+        let checks: [(Check, Reason); 6] = [
+            (hollow::is_all, Reason::Placeholder),
             (template::is_quoted, Reason::Prompt),
             (talk::is_about_candidates, Reason::Talk),
             (loops::dominate, Reason::Loop),

@@ -1,7 +1,7 @@
 //! Finds what leaked of the requested form into a text: markers with a wrong code or none, and the JSON of the form.
 
-use super::FloorBasis;
-use super::words::{Word, lower, words};
+use super::words::{Word, head, lower, words};
+use super::{FloorBasis, turns};
 use crate::text::json;
 
 /// The longest marker in bytes.
@@ -19,6 +19,11 @@ const BESIDE: &[&str] =
 const KEYS: &[&str] =
     &["base", "claims", "dissent", "suspected", "suspected_injection", "supported_by", "ranking"];
 
+/// So many of our keys at the beginning of lines are our analysis.
+const FIELDS_MIN: usize = 2;
+/// The longest key in bytes with what surrounds it.
+const FIELD_BYTES_MAX: usize = 32;
+
 /// A marker in a text.
 #[derive(Clone, Copy)]
 struct Mark {
@@ -32,7 +37,7 @@ struct Mark {
 
 /// A text without the leaks that can be cut off: what is around a marked answer, and a JSON object of the form.
 pub(super) fn without(text: &str, basis: &FloorBasis<'_>) -> String {
-    let text = answer_between_marks(text, basis);
+    let text = turns::without(answer_between_marks(text, basis), basis);
     if !has_key(text, basis) {
         return text.to_owned();
     }
@@ -65,7 +70,27 @@ fn answer_between_marks<'a>(text: &'a str, basis: &FloorBasis<'_>) -> &'a str {
 pub(super) fn remain(text: &str, basis: &FloorBasis<'_>) -> bool {
     let has_code =
         || words(text).any(|word| basis.codes.iter().any(|code| code.eq_ignore_ascii_case(word.text)));
-    has_key(text, basis) || !foreign_marks(text, basis).is_empty() || has_code()
+    has_key(text, basis)
+        || has_fields(text, basis)
+        || !foreign_marks(text, basis).is_empty()
+        || turns::remain(text, basis)
+        || has_code()
+}
+
+/// Whether a text has our analysis as lines: `base: B` and `dissent: none`.
+fn has_fields(text: &str, basis: &FloorBasis<'_>) -> bool {
+    let fields = |text: &str| {
+        let is_field = |key: &&&str| {
+            text.lines().any(|line| {
+                let line = line.trim_start_matches(['-', '*', ' ', '\t', '#', '|', '"', '{']);
+                let line = head(line, FIELD_BYTES_MAX).to_lowercase();
+                let behind = line.strip_prefix(**key).map(|rest| rest.trim_start_matches(['*', '"', ' ']));
+                behind.is_some_and(|rest| rest.starts_with([':', '=']))
+            })
+        };
+        KEYS.iter().chain(&["changes", "conflicts", "reasons"]).filter(is_field).count()
+    };
+    fields(text) >= FIELDS_MIN && basis.material().all(|known| fields(known) < FIELDS_MIN)
 }
 
 /// Whether a text has a key of our forms that neither the request nor a candidate has.
@@ -121,11 +146,11 @@ fn bracketed<'a>(line: &'a str, basis: &'a FloorBasis<'_>) -> impl Iterator<Item
             let inner = line[start..].trim_start_matches(open);
             let depth = line.len() - start - inner.len();
             from = start + depth;
-            let inner = super::words::head(inner, MARK_BYTES_MAX);
-            let Some(length) = inner.find([close, '<', '[']).filter(|at| inner[*at..].starts_with(close))
-            else {
-                continue;
-            };
+            let inner = head(inner, MARK_BYTES_MAX);
+            let found = inner.find([close, '<', '[']).filter(|at| inner[*at..].starts_with(close));
+            // A marker that begins a line need not be closed.
+            let is_open = || depth > 1 && is_decoration(&line[..start]) && is_all_mark(inner, basis);
+            let Some(length) = found.or_else(|| is_open().then_some(inner.len())) else { continue };
             let rest = line[start + depth + length..].trim_start_matches(close);
             let end = line.len() - rest.len();
             let is_alone = is_decoration(&line[..start]) && is_decoration(rest);
@@ -137,6 +162,18 @@ fn bracketed<'a>(line: &'a str, basis: &'a FloorBasis<'_>) -> impl Iterator<Item
             }
         }
     })
+}
+
+/// Whether the rest of a line has only words of a marker.
+fn is_all_mark(inner: &str, basis: &FloorBasis<'_>) -> bool {
+    let is_ours = |word: Word<'_>| {
+        let lower = word.text.to_lowercase();
+        KINDS.contains(&lower.as_str())
+            || BESIDE.contains(&lower.as_str())
+            || is_code(&lower, basis)
+            || is_label(&word, basis)
+    };
+    words(inner).all(is_ours) && !inner.contains([';', '"', '(', '<'])
 }
 
 /// A line that is a marker without its brackets. It must have a code, because these are plain words.

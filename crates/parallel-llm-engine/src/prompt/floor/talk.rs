@@ -1,9 +1,11 @@
 //! Recognizes a text about the candidates: it speaks of them by their labels, or reports what they say.
 
 use super::FloorBasis;
-use super::pick::is_choice;
+use super::pick::{has_letter, is_choice};
+use super::usage::{is_topic, speaks_of_texts};
 use super::vocabulary::{
-    COMPARES, DETERMINERS, JUDGEMENTS, NOUNS, ORDINALS, PLURALS, REPORTS, SINGULARS, WordList,
+    COMPARES, COMPARING, DETERMINERS, DETERMINERS_OF_ONE, JUDGEMENTS, NOUNS, ORDINALS, PLURALS, PROCESSED,
+    REPORTS, SINGULARS, TELLS, TEXTS, WordList,
 };
 use super::words::{Word, head, words};
 
@@ -11,11 +13,31 @@ use super::words::{Word, head, words};
 const MENTIONED_WORDS: usize = 16;
 /// How much of a text is searched. Who speaks of candidates does so early.
 const SEARCHED_BYTES: usize = 65_536;
+/// How far a word may be from what it belongs to, in words.
+const BEHIND_WORDS: usize = 5;
+/// How far before a label it is told what was done with it.
+const PROCESS_WORDS: usize = 24;
+/// How far behind a group its first member is spoken of.
+const GROUP_WORDS: usize = 14;
 
 /// Whether a text speaks of the candidates although neither the request nor a candidate speaks so.
 pub(super) fn is_about_candidates(text: &str, basis: &FloorBasis<'_>) -> bool {
-    let found = Talk::of(head(text, SEARCHED_BYTES), basis);
-    found.is_some_and(|kind| !basis.material().any(|known| kind.is_known(known, basis)))
+    let said = Said::of(head(text, SEARCHED_BYTES));
+    let is_new = |talk: Talk<'_>| {
+        !is_topic(talk.noun(), basis.request) && !basis.material().any(|known| talk.is_known(known, basis))
+    };
+    // Each way once, however often a text speaks so.
+    let mut found: Vec<Talk<'_>> = Vec::new();
+    for talk in (0..said.all.len()).filter_map(|at| said.talk(at, basis)) {
+        if !found.contains(&talk) {
+            found.push(talk);
+        }
+    }
+    found.into_iter().any(is_new)
+        || said.speaks_of_all(basis)
+        || said.speaks_of_asker(basis)
+        || said.merges(basis)
+        || speaks_of_texts(text, basis)
 }
 
 /// How a text speaks of candidates.
@@ -28,17 +50,15 @@ enum Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
-    fn of(text: &'a str, basis: &FloorBasis<'_>) -> Option<Self> {
-        let all: Vec<Word<'_>> = words(text).collect();
-        let lowered: Vec<String> = all.iter().map(|word| word.text.to_lowercase()).collect();
-        (0..all.len())
-            .find_map(|at| labelled(&all, &lowered, at, basis).or_else(|| reported(&all, &lowered, at)))
+    const fn noun(self) -> &'a str {
+        match self {
+            Self::Labelled(noun) | Self::Reported(noun) => noun,
+        }
     }
 
     /// Whether a text of the request or the candidates speaks so, too.
     fn is_known(self, known: &str, basis: &FloorBasis<'_>) -> bool {
-        let all: Vec<Word<'_>> = words(known).collect();
-        let lowered: Vec<String> = all.iter().map(|word| word.text.to_lowercase()).collect();
+        let Said { all, lowered } = Said::of(known);
         let is_same = |noun: &str, word: &str| {
             let noun = noun.to_lowercase();
             word.trim_end_matches('s') == noun.trim_end_matches('s')
@@ -54,6 +74,142 @@ impl<'a> Talk<'a> {
             }),
         }
     }
+}
+
+/// The words of a text, as they are written and in lower case.
+struct Said<'a> {
+    all: Vec<Word<'a>>,
+    lowered: Vec<String>,
+}
+
+impl<'a> Said<'a> {
+    fn of(text: &'a str) -> Self {
+        let all: Vec<Word<'_>> = words(text).collect();
+        let lowered = all.iter().map(|word| word.text.to_lowercase()).collect();
+        Self { all, lowered }
+    }
+
+    /// The talk that begins at this word.
+    fn talk(&self, at: usize, basis: &FloorBasis<'_>) -> Option<Talk<'a>> {
+        let (all, lowered) = (&self.all, &self.lowered);
+        labelled(all, lowered, at, basis)
+            .or_else(|| reported(all, lowered, at))
+            .or_else(|| self.is_compared(at).then(|| Talk::Reported(all[at].text)))
+            .or_else(|| self.is_shown(at).then(|| Talk::Reported(all[at].text)))
+            .or_else(|| self.is_group(at).then(|| Talk::Reported(all[at].text)))
+    }
+
+    fn word(&self, at: usize) -> &str {
+        self.lowered.get(at).map_or("", String::as_str)
+    }
+
+    /// The words behind a place in the same sentence.
+    fn behind(&self, at: usize, count: usize) -> impl Iterator<Item = &str> {
+        let rest = self.all.iter().zip(&self.lowered).skip(at + 1).take(count);
+        rest.take_while(|(word, _)| !ends_sentence(word)).map(|(_, lower)| lower.as_str())
+    }
+
+    /// `comparing the responses`, `based on the drafts`.
+    fn is_compared(&self, at: usize) -> bool {
+        let noun = self.word(at);
+        let is_many = PLURALS.has(noun) && TEXTS.has(noun.trim_end_matches('s')) || is_candidate(noun);
+        is_many
+            && self.lowered[at.saturating_sub(3)..at].iter().any(|word| DETERMINERS.has(word) || word == "of")
+            && (at.saturating_sub(BEHIND_WORDS)..at).any(|verb| {
+                COMPARING.has(self.word(verb)) && !self.all[verb + 1..=at].iter().any(ends_sentence)
+            })
+    }
+
+    /// `the answer above is the best`, `the best response would be the one that`.
+    fn is_shown(&self, at: usize) -> bool {
+        if !TEXTS.has(self.word(at)) || at == 0 {
+            return false;
+        }
+        let behind: Vec<&str> = self.behind(at, BEHIND_WORDS).collect();
+        let is_verb = |word: &&str| matches!(*word, "is" | "was" | "would" | "will" | "should");
+        let is_best = matches!(self.word(at - 1), "best" | "better" | "strongest" | "clearest")
+            || matches!(self.word(at - 1), "complete" | "accurate") && at > 1 && self.word(at - 2) == "most";
+        match behind[..] {
+            ["above" | "below", ref verb, ref rest @ ..] if is_verb(verb) => {
+                rest.iter().any(|word| JUDGEMENTS.has(word))
+            }
+            [ref verb, ref rest @ ..] if is_best && is_verb(verb) => {
+                matches!(
+                    rest,
+                    ["the" | "that", "one" | "first" | "second" | "third", ..]
+                        | ["be", "the", "one" | "first" | "second" | "third", ..]
+                )
+            }
+            _ => false,
+        }
+    }
+
+    /// `There are several responses. The first one suggests`.
+    fn is_group(&self, at: usize) -> bool {
+        let noun = self.word(at);
+        let is_many = PLURALS.has(noun) && TEXTS.has(noun.trim_end_matches('s'));
+        let before = &self.lowered[at.saturating_sub(3)..at];
+        is_many
+            && before.iter().any(|word| DETERMINERS.has(word))
+            && (at + 1..at + GROUP_WORDS).any(|first| {
+                ORDINALS.has(self.word(first))
+                    && self.word(first) != "the"
+                    && (first + 1..first + 3).any(|verb| tells(self.word(verb)))
+            })
+    }
+
+    /// `They all say the same`, where nobody was spoken of.
+    fn speaks_of_all(&self, basis: &FloorBasis<'_>) -> bool {
+        let begins = self.word(0) == "they" && matches!(self.word(1), "all" | "both");
+        let is_said = |word: &str| COMPARES.has(word) || matches!(word, "say" | "says" | "they" | "mention");
+        let is_asked = |known: &str| Said::of(known).lowered.iter().take(200).any(|word| is_said(word));
+        begins && (2..4).any(|at| tells(self.word(at))) && !basis.material().any(is_asked)
+    }
+
+    /// `The user asks whether`: what a model thinks before it answers.
+    fn speaks_of_asker(&self, basis: &FloorBasis<'_>) -> bool {
+        let at = usize::from(self.word(0) == "the");
+        let asks = |word: &str| {
+            matches!(
+                word,
+                "asks" | "wants" | "is" | "asked" | "has" | "needs" | "would" | "requests" | "requested"
+            )
+        };
+        let has_user = |known: &str| known.to_lowercase().contains("user");
+        self.word(at) == "user" && asks(self.word(at + 1)) && !basis.material().any(has_user)
+    }
+
+    /// `I started from A and added a point from C.`
+    fn merges(&self, basis: &FloorBasis<'_>) -> bool {
+        (1..self.all.len()).any(|at| {
+            let is_origin = matches!(self.word(at - 1), "from" | "of" | "by");
+            let label = self.all[at].text;
+            let is_alone = match self.all.get(at + 1) {
+                None => true,
+                Some(next) => {
+                    !next.before.trim().is_empty() || matches!(next.text, "and" | "with" | "as" | "to")
+                }
+            };
+            is_origin
+                && is_alone
+                && basis.candidates.iter().any(|(known, _)| *known == label)
+                && self.lowered[at.saturating_sub(PROCESS_WORDS)..at].iter().any(|word| PROCESSED.has(word))
+                && !basis
+                    .candidates
+                    .iter()
+                    .any(|(label, _)| basis.material().any(|known| has_letter(known, label)))
+        })
+    }
+}
+
+/// Whether a word begins a sentence or a part of a list.
+fn ends_sentence(word: &Word<'_>) -> bool {
+    word.before.contains(['.', '!', '?', '\n', ':'])
+}
+
+/// Whether a word says what a text does.
+fn tells(word: &str) -> bool {
+    REPORTS.has(word) || TELLS.has(word)
 }
 
 fn is_candidate(word: &str) -> bool {
@@ -82,7 +238,9 @@ fn labelled<'a>(all: &[Word<'a>], lowered: &[String], at: usize, basis: &FloorBa
         return None;
     }
     // `Option A:` may be a heading, and `answer A` the article.
-    let says = lowered[at + 2..].iter().take(4).any(|word| REPORTS.has(word.as_str()));
+    let is_text = TEXTS.has(lowered[at].trim_end_matches('s'));
+    let mut behind = lowered[at + 2..].iter().take(4);
+    let says = behind.any(|word| REPORTS.has(word.as_str()) || is_text && TELLS.has(word.as_str()));
     let judges = matches!(lowered.get(at + 2).map(String::as_str), Some("is" | "and" | "are"))
         && lowered[at + 3..].iter().take(3).any(|word| JUDGEMENTS.has(word.as_str()));
     (says || judges).then_some(Talk::Labelled(all[at].text))
@@ -93,16 +251,25 @@ fn reported<'a>(all: &[Word<'a>], lowered: &[String], at: usize) -> Option<Talk<
         return None;
     }
     // At the beginning it is enough to mention them.
-    if is_candidate(&lowered[at]) && at < MENTIONED_WORDS {
+    let is_many =
+        is_candidate(&lowered[at]) && (lowered[at].ends_with('s') || !lowered[at].ends_with("date"));
+    let is_one_of_all = lowered[at - 1..at].iter().any(|word| DETERMINERS_OF_ONE.has(word));
+    if at < MENTIONED_WORDS
+        && (is_many || is_candidate(&lowered[at]) && (is_one_of_all || is_ordinal(lowered, at)))
+    {
         return Some(Talk::Reported(all[at].text));
     }
     // Words of one sentence only.
     let sentence =
         all[at + 1..].iter().take(5).take_while(|word| !word.before.contains(['.', '!', '?', '\n', ':']));
     let behind: Vec<&str> = lowered[at + 1..at + 1 + sentence.count()].iter().map(String::as_str).collect();
-    let is_weak = matches!(lowered[at].as_str(), "author" | "authors" | "panel" | "council");
+    let is_weak = matches!(lowered[at].as_str(), "author" | "authors" | "panel" | "council" | "references");
     let said = if is_weak { &COMPARES } else { &REPORTS };
-    let reports = behind.iter().take(4).any(|word| said.has(word));
+    let is_text = TEXTS.has(lowered[at].trim_end_matches('s')) || is_candidate(&lowered[at]);
+    let mut near =
+        behind.iter().take_while(|word| !matches!(**word, "that" | "which" | "who" | "to")).take(2);
+    let tells = near.any(|word| is_text && TELLS.has(word));
+    let reports = tells || behind.iter().take(4).any(|word| said.has(word));
     let judges = behind.iter().position(|word| matches!(*word, "is" | "are" | "were" | "was"));
     let judges = judges.is_some_and(|at| behind.get(at + 1).is_some_and(|word| JUDGEMENTS.has(word)));
     (reports || judges && !is_weak).then_some(Talk::Reported(all[at].text))
@@ -113,10 +280,13 @@ fn is_meant(lowered: &[String], at: usize) -> bool {
     let noun = lowered[at].as_str();
     let before = |list: &WordList| lowered[at.saturating_sub(3)..at].iter().any(|word| list.has(word));
     (PLURALS.has(noun) || is_candidate(noun)) && before(&DETERMINERS)
-        || SINGULARS.has(noun)
-            && at > 0
-            && ORDINALS.has(lowered[at - 1].as_str())
-            && is_one_of_many(lowered, at)
+        || SINGULARS.has(noun) && at > 0 && is_ordinal(lowered, at)
+        || TEXTS.has(noun) && at > 0 && DETERMINERS_OF_ONE.has(lowered[at - 1].as_str())
+}
+
+/// Whether the noun at this place is one of several by the word before it.
+fn is_ordinal(lowered: &[String], at: usize) -> bool {
+    ORDINALS.has(lowered[at - 1].as_str()) && is_one_of_many(lowered, at)
 }
 
 /// Whether a noun in the singular is one of several: behind an ordinal, or a panel.
