@@ -15,6 +15,7 @@ use crate::request::strategy::{ResolvedStrategy, StrategyChoice};
 use crate::request::{Message, RunRequest};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::invisible::is_invisible;
 use crate::value::warning::Warning;
 
 /// The version of the stored shape.
@@ -123,7 +124,9 @@ fn panel(request: &RunRequest, terms: &Terms<'_>, warnings: &mut Vec<Warning>) -
 
 fn check_prompt(messages: &[Message], chars_max: usize) -> Result<(), Failure> {
     let texts = || messages.iter().flat_map(Message::texts);
-    let is_asking = |question: &Message| question.texts().any(|text| !text.trim().is_empty());
+    // A byte order mark or a joiner alone is no question.
+    let is_seen = |letter: char| !letter.is_whitespace() && !letter.is_control() && !is_invisible(letter);
+    let is_asking = |question: &Message| question.texts().any(|text| text.contains(is_seen));
     if !messages.last().is_some_and(is_asking) {
         return Err(Failure::new(Code::PromptEmpty, "the prompt is empty"));
     }
