@@ -3,8 +3,8 @@
 use parallel_llm_engine::request::panel::SEATS_MAX;
 use parallel_llm_engine::request::wait::Wait;
 
-/// The units of durations in milliseconds. `ms` comes first, because it also ends in `s`.
-const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+/// The units of durations in milliseconds.
+const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 /// Longest duration: a day, longer than any run.
 const DURATION_MS_MAX: u64 = 86_400_000;
 
@@ -22,12 +22,26 @@ pub(super) fn read(text: &str) -> Option<Wait> {
     }
 }
 
-/// Parses a positive duration such as `1500ms`, `30s`, `2m` or `1h`, up to a day, into milliseconds.
+/// Parses a positive duration such as `1500ms`, `30s`, `2m`, `1h30m` or `1d`, up to a day, into milliseconds.
 pub fn duration_ms(text: &str) -> Option<u64> {
-    let (number, unit_ms) =
-        UNITS.iter().find_map(|(unit, ms)| text.strip_suffix(unit).map(|number| (number, ms)))?;
-    let count: u64 = number.parse().ok()?;
-    count.checked_mul(*unit_ms).filter(|ms| (1..=DURATION_MS_MAX).contains(ms))
+    let mut rest = text;
+    let mut sum_ms: u64 = 0;
+    let mut unit_before_ms = u64::MAX;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, behind) = rest.split_at(digits);
+        let letters = behind.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let (unit, behind) = behind.split_at(letters);
+        let unit_ms = UNITS.iter().find(|(name, _)| *name == unit)?.1;
+        // Each unit once, the largest first: anything else is a mistake of the fingers.
+        if unit_ms >= unit_before_ms {
+            return None;
+        }
+        let count: u64 = number.parse().ok()?;
+        sum_ms = sum_ms.checked_add(count.checked_mul(unit_ms)?)?;
+        (rest, unit_before_ms) = (behind, unit_ms);
+    }
+    (1..=DURATION_MS_MAX).contains(&sum_ms).then_some(sum_ms)
 }
 
 #[cfg(test)]
@@ -36,9 +50,28 @@ mod tests {
 
     #[test]
     fn durations_read_in_every_unit() {
-        let read = ["1500ms", "30s", "2m", "24h"].map(duration_ms);
-        assert_eq!(read, [Some(1_500), Some(30_000), Some(120_000), Some(86_400_000)]);
-        for text in ["", "s", "0s", "30", "-1s", "1.5s", "25h", "1 s", "99999999999999999999s"] {
+        let read = ["1500ms", "30s", "2m", "24h", "1d", "1h30m", "1m30s500ms"].map(duration_ms);
+        let day_ms = Some(86_400_000);
+        let expected =
+            [Some(1_500), Some(30_000), Some(120_000), day_ms, day_ms, Some(5_400_000), Some(90_500)];
+        assert_eq!(read, expected);
+        for text in [
+            "30m1h",
+            "1m1m",
+            "1h30",
+            "5d",
+            "23h61m",
+            "1M",
+            "",
+            "s",
+            "0s",
+            "30",
+            "-1s",
+            "1.5s",
+            "25h",
+            "1 s",
+            "99999999999999999999s",
+        ] {
             assert_eq!(duration_ms(text), None, "{text}");
         }
     }
