@@ -39,6 +39,8 @@ pub(super) struct Refusal {
     pub(super) id: Option<Box<RawValue>>,
     /// Whether the id was found in a line that could not be parsed.
     pub(super) is_guess: bool,
+    /// Whether the line is JSON.
+    pub(super) is_json: bool,
     code: ErrorCode,
     message: String,
 }
@@ -46,7 +48,7 @@ pub(super) struct Refusal {
 impl Refusal {
     /// The line is not a JSON-RPC message.
     fn invalid(id: Option<Box<RawValue>>, message: impl Into<String>) -> Self {
-        Self { id, is_guess: true, code: ErrorCode::INVALID_REQUEST, message: message.into() }
+        Self { id, is_guess: true, is_json: true, code: ErrorCode::INVALID_REQUEST, message: message.into() }
     }
 
     /// The message is not JSON, for this reason.
@@ -54,6 +56,8 @@ impl Refusal {
         Self {
             id: request_id::id_of(message),
             is_guess: true,
+            // What begins like a message is a broken one.
+            is_json: message.starts_with(b"{"),
             code: ErrorCode::PARSE_ERROR,
             message: format!(
                 "the message cannot be read as JSON ({reason}): send one whole JSON-RPC message at a time, on \
@@ -88,7 +92,7 @@ impl Refusal {
     /// A request that was refused outside of the protocol, with that message.
     pub(super) fn outside(id: Option<&RequestId>, message: impl Into<String>) -> Self {
         let id = id.and_then(|id| serde_json::value::to_raw_value(id).ok());
-        Self { id, is_guess: false, code: UNAVAILABLE, message: message.into() }
+        Self { id, is_guess: false, is_json: true, code: UNAVAILABLE, message: message.into() }
     }
 
     /// A message that would take far more memory than its length.

@@ -5,6 +5,8 @@
 //! too. Both queues are bounded.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -19,8 +21,34 @@ const READ_BYTES: usize = 64 * 1024;
 /// The bytes kept of the start and of the end of a line that is too long, to find its id.
 const KEPT_BYTES: usize = 4 * 1024;
 
-/// Reads lines until the end of the input, then closes the queue.
-pub(super) fn read_lines(source: impl Read + Send + 'static) -> io::Result<mpsc::Receiver<Line>> {
+/// What was read of a client.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    message: AtomicBool,
+    other: AtomicBool,
+}
+
+impl Heard {
+    fn note(&self, line: &Line) {
+        match line {
+            Line::Message(_) => self.message.store(true, Ordering::Relaxed),
+            Line::Refused(refusal) if !refusal.is_json => self.other.store(true, Ordering::Relaxed),
+            // An answer of a client that only just begins is JSON all the same.
+            Line::Refused(_) | Line::Silent => {}
+        }
+    }
+
+    /// Whether there was text, but no message: nobody speaks the protocol there.
+    pub(super) fn is_no_client(&self) -> bool {
+        self.other.load(Ordering::Relaxed) && !self.message.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads lines until the end of the input, then closes the queue. Notes what they are.
+pub(super) fn read_lines(
+    source: impl Read + Send + 'static,
+    heard: Arc<Heard>,
+) -> io::Result<mpsc::Receiver<Line>> {
     let (queue, lines) = mpsc::channel(READ_AHEAD_MAX);
     let read_all = move || {
         let mut source = BufReader::with_capacity(READ_BYTES, source);
@@ -30,6 +58,7 @@ pub(super) fn read_lines(source: impl Read + Send + 'static) -> io::Result<mpsc:
                 Ok(None) => return,
                 Err(error) => return tracing::warn!("the client cannot be read: {error}"),
             };
+            heard.note(&line);
             // The receiver is gone: the program is ending.
             if queue.blocking_send(line).is_err() {
                 return;
@@ -96,7 +125,7 @@ mod tests {
     async fn a_line_that_is_too_long_is_cut_and_the_next_is_read() {
         let long = format!(r#"{{"params":"{}","id":1}}"#, "a".repeat(message::BYTES_MAX + 1));
         let input = format!("{long}\n{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}}");
-        let mut lines = read_lines(io::Cursor::new(input)).unwrap();
+        let mut lines = read_lines(io::Cursor::new(input), Arc::default()).unwrap();
         let Some(Line::Refused(refusal)) = lines.recv().await else { panic!("it was taken") };
         assert_eq!(refusal.id.unwrap().get(), "1");
         assert!(matches!(lines.recv().await, Some(Line::Message(_))));

@@ -6,6 +6,7 @@
 //! at once, which its exit code shows.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::handler::{Handler, Reach};
 use super::line::Line;
 use super::outbox::{Outbox, outbox};
-use super::pipe;
+use super::pipe::{self, Heard};
 use super::wire::{Stopping, Wire};
 use parallel_llm_service::{Services, Shutdown};
 use parallel_llm_settings::signals::{Signal, Signals};
@@ -36,9 +37,20 @@ struct End {
     leave: CancellationToken,
 }
 
-/// Serves the client on stdin and stdout. Returns the second signal if it ended the server. The owner has started the client
-/// on this machine, so it may attach files where the owner allows that.
-pub async fn run(service: Services) -> Option<Signal> {
+/// How serving on pipes ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The client is gone.
+    Served,
+    /// What came on stdin is text, and no message of a client.
+    NoClient,
+    /// A second signal came.
+    Signal(Signal),
+}
+
+/// Serves the client on stdin and stdout. The owner has started the client on this machine, so it may attach files where the
+/// owner allows that.
+pub async fn run(service: Services) -> Ended {
     let service = service.with_files();
     let mut signals = Signals::new();
     let end = End::default();
@@ -53,28 +65,31 @@ pub async fn run(service: Services) -> Option<Signal> {
         }
         signals.next().await
     };
+    let heard = Arc::new(Heard::default());
     tokio::select! {
-        () = connect(&service, &end, std::io::stdin(), std::io::stdout()) => None,
-        signal = second_signal => Some(signal),
+        () = connect(&service, &end, &heard, std::io::stdin(), std::io::stdout()) => {
+            if heard.is_no_client() { Ended::NoClient } else { Ended::Served }
+        }
+        signal = second_signal => Ended::Signal(signal),
     }
 }
 
 /// Serves the client on stdin and stdout until stdin ends, or until `stop`: then open calls are answered in time. Handles no
 /// signal, and leaves the service and its runs as they are.
 pub async fn run_until(service: &Services, stop: &CancellationToken) -> std::io::Result<()> {
-    let pipes = Pipes::open(std::io::stdin(), std::io::stdout())?;
+    let pipes = Pipes::open(std::io::stdin(), std::io::stdout(), Arc::default())?;
     // However it ended, the client is gone; the caller's own token is not ours to set.
     pipes.serve(service, &stop.child_token()).await;
     Ok(())
 }
 
 /// Serves one client on these two pipes, then closes the service.
-async fn connect<R, W>(service: &Services, end: &End, source: R, sink: W)
+async fn connect<R, W>(service: &Services, end: &End, heard: &Arc<Heard>, source: R, sink: W)
 where
     R: Read + Send + 'static,
     W: Write + Send + 'static,
 {
-    let pipes = match Pipes::open(source, sink) {
+    let pipes = match Pipes::open(source, sink, Arc::clone(heard)) {
         Ok(pipes) => pipes,
         Err(error) => return tracing::error!("no thread can be started for the client: {error}"),
     };
@@ -101,13 +116,13 @@ struct Pipes {
 }
 
 impl Pipes {
-    fn open<R, W>(source: R, sink: W) -> std::io::Result<Self>
+    fn open<R, W>(source: R, sink: W, heard: Arc<Heard>) -> std::io::Result<Self>
     where
         R: Read + Send + 'static,
         W: Write + Send + 'static,
     {
         let (output, lines) = outbox();
-        let input = pipe::read_lines(source)?;
+        let input = pipe::read_lines(source, heard)?;
         Ok(Self { input, output, written: pipe::write_lines(lines, sink)? })
     }
 

@@ -138,7 +138,7 @@ async fn dispatch(
     let drain = Duration::from_millis(settings.drain_ms);
     match command {
         Command::Serve(serve) => match serve.http {
-            None => Ok(server::serve_pipes(wire, settings).await),
+            None => server::serve_pipes(wire, settings).await,
             Some(address) => Box::pin(server::serve_http(wire, settings, &console, address, &serve)).await,
         },
         Command::Demo(demo) => {

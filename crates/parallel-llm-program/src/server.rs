@@ -5,13 +5,15 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use parallel_llm_app::doors::{self, check_of, listening, sign_in_page};
-use parallel_llm_engine::Failure;
-use parallel_llm_engine::value::next;
+use parallel_llm_engine::value::next::{self, Next};
+use parallel_llm_engine::{Code, Failure};
 use parallel_llm_http::{Access, Config, Door, Listener, Sessions};
+use parallel_llm_mcp_door::stdio::Ended;
 use secrecy::ExposeSecret;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::called;
 use crate::command::Serve;
 use crate::exit;
 use crate::terminal::console::Console;
@@ -26,13 +28,26 @@ const TOKENS_CHECK_MAX: Duration = Duration::from_secs(2);
 /// How long a server leaves batches alone after a failure that does not pass by itself.
 const WORK_PAUSE: Duration = Duration::from_secs(30);
 
-/// Serves MCP on stdin and stdout until stdin ends or a signal comes, and returns the exit code.
-pub(crate) async fn serve_pipes(wire: &dyn Fn(&Settings) -> Services, settings: &Settings) -> u8 {
+/// Serves MCP on stdin and stdout until stdin ends or a signal comes, and returns the exit code. Fails if stdin was a question
+/// for the models instead.
+pub(crate) async fn serve_pipes(
+    wire: &dyn Fn(&Settings) -> Services,
+    settings: &Settings,
+) -> Result<u8, Failure> {
     log_unwritable(settings);
     let service = wire(settings);
     log_missing_key(&service);
     service.begin_export();
-    parallel_llm_mcp_door::stdio::run(service).await.map_or(exit::ANSWER, exit::of_signal)
+    match parallel_llm_mcp_door::stdio::run(service).await {
+        Ended::Served => Ok(exit::ANSWER),
+        Ended::Signal(signal) => Ok(exit::of_signal(signal)),
+        Ended::NoClient => {
+            let message =
+                "without a question this is an MCP server, and what came on stdin is no message of MCP";
+            let asking = Next::Type(format!("{} ask -", called::name()).into());
+            Err(Failure::new(Code::Usage, message).with_next(asking))
+        }
+    }
 }
 
 /// Serves every door over HTTP at this address. Unless everybody is admitted, every request needs a token.
