@@ -152,6 +152,9 @@ fn most(worst_case: &WorstCase, reserved: PicoUsd) -> String {
     }
 }
 
+/// The last word of such a beginning.
+const ABOUT: &str = " about";
+
 /// What a plan costs, in a sentence that begins like this.
 pub fn cost(plan: &RunPlan, beginning: &str) -> String {
     let most = most(&plan.worst_case, plan.worst_case.known_part());
@@ -163,9 +166,13 @@ pub fn cost(plan: &RunPlan, beginning: &str) -> String {
             format!(" The price of {} is an estimate, taken from OpenRouter's list.", names.join(", "))
         }
     };
+    let (likely, budget) = (plan.likely_cost(), plan.budget);
+    // What nobody knows is not nothing.
+    if likely == PicoUsd::ZERO && plan.worst_case.known().is_none() {
+        let unknown = beginning.trim_end_matches(ABOUT);
+        return format!("{unknown} unknown, {most}. The budget is {budget}.{estimated}");
+    }
     format!(
-        "{beginning} {} with {TYPICAL_REPLY_TOKENS} tokens for each reply, {most}. The budget is {}.{estimated}",
-        plan.likely_cost(),
-        plan.budget
+        "{beginning} {likely} with {TYPICAL_REPLY_TOKENS} tokens for each reply, {most}. The budget is {budget}.{estimated}"
     )
 }
