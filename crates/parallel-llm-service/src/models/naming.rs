@@ -2,7 +2,8 @@
 //! `opus` the id of the one model it fits.
 //!
 //! Every door passes here before a question is planned. Invariants: only a list that was just fetched and is complete
-//! resolves a short name, because only it shows that the name is no id; a name that fits several models is refused.
+//! resolves a short name, because only it shows that the name is no id; a name that fits several models is refused, and so is
+//! one that cannot be an id while the list cannot be fetched.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use parallel_llm_engine::request::short_name::NamedModels;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
 
+use super::Models;
+use super::catalogue::Wanted;
 use super::lists::Lists;
 
 /// The most models that a refusal names: enough to see what to add to the name.
@@ -25,6 +28,24 @@ pub(crate) struct InFull {
     pub(crate) catalogues: BTreeMap<ProviderId, Arc<Catalogue>>,
     /// The names of a flow that fit several models.
     pub(crate) flow_errors: Vec<FlowError>,
+}
+
+impl Models {
+    /// Whether a word is the name of a model, as far as the lists at hand know. Nothing is fetched.
+    pub async fn is_name(&self, word: &str) -> bool {
+        if self.settings().aliases.expand(word) != word {
+            return true;
+        }
+        let providers = &self.lists.providers;
+        let Some(model) = providers.model_of(word) else { return false };
+        let Some(provider) = providers.find(&model.provider) else { return false };
+        let known = self.lists.of(provider, Wanted::Cached).await.known;
+        let catalogue = known.list.map(|list| list.catalogue);
+        catalogue.is_some_and(|catalogue| {
+            let is_listed = catalogue.find(&model.model).is_some();
+            is_listed || !matches!(catalogue.named(&model.model), NamedModels::None)
+        })
+    }
 }
 
 impl Lists {
@@ -86,8 +107,11 @@ fn references<'a>(
 
 /// The model that a short name stands for; `None` for an id, and for a name that this list cannot resolve.
 pub(super) fn full_name(model: &ModelRef, catalogue: &Catalogue) -> Result<Option<ModelRef>, Failure> {
-    if !catalogue.is_live() || catalogue.find(&model.model).is_some() {
+    if catalogue.find(&model.model).is_some() {
         return Ok(None);
+    }
+    if !catalogue.is_live() {
+        return unresolved(model, catalogue).map_or(Ok(None), Err);
     }
     let named = |id: String| ModelRef { provider: model.provider.clone(), model: id };
     match catalogue.named(&model.model) {
@@ -99,6 +123,25 @@ pub(super) fn full_name(model: &ModelRef, catalogue: &Catalogue) -> Result<Optio
             Err(Failure::new(Code::ModelUnknown, message).with_next(Next::choose_one(candidates)))
         }
     }
+}
+
+/// The refusal of a short name that a list of another day would resolve. A name of the form of the ids may be a new id.
+fn unresolved(model: &ModelRef, catalogue: &Catalogue) -> Option<Failure> {
+    let has_vendor = |id: &str| id.contains('/');
+    let is_short =
+        !has_vendor(&model.model) && catalogue.models().iter().all(|listed| has_vendor(&listed.id));
+    let candidates = match catalogue.named(&model.model) {
+        NamedModels::One(id) => vec![id],
+        NamedModels::Several(ids) => ids,
+        NamedModels::None => return None,
+    };
+    let named = |id: String| ModelRef { provider: model.provider.clone(), model: id }.to_string();
+    let message = format!(
+        "the list of `{}` cannot be fetched, so the short name `{model}` stands for nothing",
+        model.provider
+    );
+    let candidates = candidates.into_iter().take(CANDIDATES_MAX).map(named);
+    is_short.then(|| Failure::new(Code::ModelUnknown, message).with_next(Next::choose_one(candidates)))
 }
 
 #[cfg(test)]
@@ -120,7 +163,11 @@ mod tests {
     #[test]
     fn a_list_of_the_moment_resolves_a_short_name_and_no_other_does() {
         assert_eq!(named("claude-opus", true), "router:~anthropic/claude-opus-latest");
-        assert_eq!(named("claude-opus", false), "as typed");
+        assert_eq!(
+            named("claude-opus", false),
+            "the list of `router` cannot be fetched, so the short name `router:claude-opus` stands for nothing | choose one of: router:~anthropic/claude-opus-latest"
+        );
+        assert_eq!(named("other/claude-opus", false), "as typed");
         assert_eq!(named("anthropic/claude-opus-5.5", true), "as typed");
         assert_eq!(named("nobody", true), "as typed");
         assert_eq!(
@@ -128,6 +175,5 @@ mod tests {
             "the name `router:claude-opus-5.5` fits 2 models | choose one of: router:anthropic/claude-opus-5.5, \
              router:other/claude-opus-5.5"
         );
-        assert_eq!(named("claude-opus-5.5", false), "as typed");
     }
 }
