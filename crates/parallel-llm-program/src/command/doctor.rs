@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use parallel_llm_engine::value::next::{Advice, Next};
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
 use super::CommandContext;
@@ -170,7 +170,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn unwritable(path: &Path, why: &str) -> Failure {
     let message = format!("the report `{}` cannot be written: {why}", path.display());
-    Failure::new(Code::OutputUnwritable, message).with_next(Advice::NameWritableFile)
+    Failure::new(Code::OutputUnwritable, message).with_next(Next::NameWith("--bundle".into()))
 }
 
 fn render(context: &CommandContext<'_>, doctor: &Doctor, diagnosis: &Diagnosis) {

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use parallel_llm_engine::value::next::Argument;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_service::JobOutcome;
@@ -97,7 +96,7 @@ impl<'a> Sink<'a> {
 
 fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
     Failure::new(Code::OutputUnwritable, format!("`{}` cannot be written: {error}", path.display()))
-        .with_next(Next::Give(Argument::OutputFolder))
+        .with_next(Next::NameWith("--output".into()))
 }
 
 /// A line of the results.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, RunId};
 
 use super::Moment;
@@ -87,6 +88,11 @@ async fn one(context: &CommandContext<'_>, export: &Export, run_id: RunId) -> Re
     if export.jsonl {
         return Ok(context.service.runs.load(run_id).await?.report().in_vocabulary(&COMMAND_LINE).line());
     }
-    let folder = context.service.runs.export(run_id, export.dir.as_deref()).await?;
+    let folder = context.service.runs.export(run_id, export.dir.as_deref()).await;
+    let folder = folder.map_err(|failure| match (failure.code, &export.dir) {
+        // The folder of `ask` has another flag.
+        (Code::OutputUnwritable, Some(_)) => failure.with_next(Next::NameWith("--dir".into())),
+        _ => failure,
+    })?;
     Ok(folder.display().to_string())
 }
