@@ -149,6 +149,74 @@ fn a_text_file_is_appended_to_the_prompt_under_its_name() {
 }
 
 #[test]
+fn a_file_that_is_named_twice_is_sent_once() {
+    let sandbox = sandbox();
+    sandbox.write("main.rs", "fn main() {}");
+    sandbox.write("src/a.rs", "struct A;");
+    let sent = |arguments: &[&str]| {
+        let output = sandbox.call(["ask", "-q", "-m", VISION_MODEL, "Why?"]).args(arguments).run();
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{arguments:?}");
+        let chats = sandbox.chats();
+        chats.last().unwrap().body["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
+    };
+    for arguments in [
+        &["-a", "main.rs", "-a", "./main.rs"][..],
+        &["-a", "main.rs", "@main.rs"],
+        &["@main.rs", "@./main.rs"],
+        &["@main.rs", "-a", "*.rs"],
+    ] {
+        assert_eq!(sent(arguments).matches("fn main() {}").count(), 1, "{arguments:?}");
+    }
+    for arguments in
+        [&["-a", "src", "-a", "src/a.rs"][..], &["-a", "src/a.rs", "@src"], &["@src/a.rs", "-a", "src"]]
+    {
+        assert_eq!(sent(arguments).matches("struct A;").count(), 1, "{arguments:?}");
+    }
+}
+
+#[test]
+fn text_in_utf_16_is_refused_however_it_comes() {
+    let sandbox = sandbox();
+    sandbox.write("u16.txt", b"h\0i\0");
+    sandbox.write("bom.txt", b"\xff\xfeh\0i\0");
+    let ask = |arguments: &[&str]| sandbox.call(["ask", "-m", VISION_MODEL]).args(arguments);
+    let refusals = [
+        refusal(&sandbox, ask(&["explain", "@u16.txt"])),
+        refusal(&sandbox, ask(&["explain", "@bom.txt"])),
+        refusal(&sandbox, ask(&["explain", "-a", "u16.txt"])),
+        refusal(&sandbox, ask(&["explain"]).stdin(*b"h\0i\0")),
+        refusal(&sandbox, ask(&["explain"]).stdin(*b"hello, world\0")),
+    ];
+    insta::assert_snapshot!(refusals.concat(), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_not_utf8]: `u16.txt` seems to be text in UTF-16, not UTF-8
+      next: type `iconv -f utf-16le -t utf-8 OLD > NEW`
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_not_utf8]: `bom.txt` seems to be text in UTF-16, not UTF-8
+      next: type `iconv -f utf-16 -t utf-8 OLD > NEW`
+    exit 2
+    --- stdout
+    --- stderr
+    error[attachment_invalid]: the attachment `u16.txt` seems to be text in UTF-16, not UTF-8, which is not taken
+      next: type `iconv -f utf-16le -t utf-8 OLD > NEW`
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_not_utf8]: stdin seems to be text in UTF-16, not UTF-8
+      next: type `iconv -f utf-16le -t utf-8 OLD > NEW`
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_not_utf8]: stdin seems to be binary data of an unknown kind
+      next: attach text, PNG, JPEG, GIF, WebP or PDF
+    "#);
+}
+
+#[test]
 fn a_file_of_an_unsupported_type_is_refused_by_its_content() {
     insta::assert_snapshot!(check("picture.png", b"\xff\x00\xff\x00"), @"
     exit 2
@@ -218,7 +286,8 @@ fn too_many_or_too_large_files_are_refused_unread() {
     error[attachment_invalid]: with the attachment `large.png` the files have more than 10485760 bytes in all
       next: attach less, or raise the setting `attachment_bytes_max`
     ");
-    let small = sandbox.call(["ask", "-m", VISION_MODEL, "What is it?", "@small.png", "-a", "small.png"]);
+    sandbox.write("same.png", png());
+    let small = sandbox.call(["ask", "-m", VISION_MODEL, "What is it?", "@same.png", "-a", "small.png"]);
     insta::assert_snapshot!(refusal(&sandbox, small.settings([("attachment_bytes_max", "527")])), @r"
     exit 2
     --- stdout
@@ -226,7 +295,10 @@ fn too_many_or_too_large_files_are_refused_unread() {
     error[attachment_invalid]: with the attachment `small.png` the files have more than 527 bytes in all
       next: attach less, or raise the setting `attachment_bytes_max`
     ");
-    let many = sandbox.call(["ask", "-m", VISION_MODEL, "What is it?"]).args(["--attach=small.png"; 21]);
+    let many: Vec<String> = (1..=21).map(|number| format!("--attach={number}.png")).collect();
+    many.iter().for_each(|flag| drop(sandbox.write(&flag["--attach=".len()..], png())));
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let many = sandbox.call(["ask", "-m", VISION_MODEL, "What is it?"]).args(many);
     insta::assert_snapshot!(refusal(&sandbox, many), @r"
     exit 2
     --- stdout

@@ -97,8 +97,8 @@ fn the_page_of_ask_starts_with_examples() {
                                quotes; `-` attaches stdin; repeat for more
       -t, --template <NAME>    Put the question into a template of yours:
                                `templates/NAME.md` beside the settings
-          --allow-secret-file  Send files and piped text even if they seem to hold
-                               keys or passwords
+          --allow-secret-file  Send the question and its files even if they seem to
+                               hold keys or passwords
           --system <TEXT>      Instructions in front of the question
 
     Models:
@@ -320,7 +320,7 @@ fn a_command_in_quotes_is_refused() {
         &["runs list"],
         &["run list"],
         &["serve --http 127.0.0.1:0"],
-        &["ask which is faster"],
+        &["ask -m opus which is faster"],
         &["explain rate_limited"],
         &["runs list", "--json-lines"],
     ]), @r#"
@@ -333,9 +333,9 @@ fn a_command_in_quotes_is_refused() {
     ["serve --http 127.0.0.1:0"]
     error[usage]: `serve --http 127.0.0.1:0` in quotes is a command, not a question
       next: type `parallel-llm-mcp serve --http 127.0.0.1:0`, or type `parallel-llm-mcp ask "serve --http 127.0.0.1:0"`
-    ["ask which is faster"]
-    error[usage]: `ask which is faster` in quotes is a command, not a question
-      next: type `parallel-llm-mcp ask which is faster`, or type `parallel-llm-mcp ask "ask which is faster"`
+    ["ask -m opus which is faster"]
+    error[usage]: `ask -m opus which is faster` in quotes is a command, not a question
+      next: type `parallel-llm-mcp ask -m opus which is faster`, or type `parallel-llm-mcp ask "ask -m opus which is faster"`
     ["explain rate_limited"]
     error[usage]: `explain rate_limited` in quotes is a command, not a question
       next: type `parallel-llm-mcp explain rate_limited`, or type `parallel-llm-mcp ask "explain rate_limited"`

@@ -246,6 +246,10 @@ fn models() {
             "did you mean `anthropic/claude-opus-5.5`?",
         ),
         typed(["ask", "-m", "opus, gpt-sol", "Why?"], 2, "`-m` takes one model", "`-m opus -m gpt-sol`"),
+        typed(["ask", "-m", "opus gpt-sol", "Why?"], 2, "`-m` takes one model", "`-m opus -m gpt-sol`"),
+        typed(["ask", "Why?"], 2, "the model `opuss` is unknown", "").after(|sandbox| {
+            sandbox.write(CONFIG, "panel = ['opuss']\n");
+        }),
         typed(["ask", "-m", "", "Why?"], 2, "cannot read the model ``", "write it as `vendor/model`"),
         typed(
             ["ask", "-m", "x-ai/grok-4.7@temprature=1", "Why?"],
@@ -342,6 +346,8 @@ fn amounts_times_and_counts() {
             "an amount in USD, such as 2.50, not `NaN`",
             "ask --help",
         ),
+        typed(["ask", "--budget", "1,50", "Why?"], 2, "not `1,50`", "write it like `--budget 1.50`"),
+        typed(["ask", "--budget", "$3", "Why?"], 2, "not `$3`", "write it like `--budget 3`"),
         typed(["ask", "--max-tokens", "-5", "Why?"], 2, "a whole number from 1 on, not `-5`", "ask --help"),
         typed(["ask", "--max-tokens", "many", "Why?"], 2, "takes a whole number, not `many`", "ask --help"),
         typed(["ask", "--temperature", "3", "Why?"], 2, "a number from 0 to 2, not `3`", "ask --help"),
@@ -745,6 +751,36 @@ fn flags_of_other_programs_are_told_what_they_are_called_here() {
         named(["-v"], "there is no flag `-v`", "type `parallel-llm-mcp --version`"),
         named(["--strategy", "vote"], "there is no flag `--strategy`", "parallel-llm-mcp ask --strategy"),
         named(["worker", "--threads", "3"], "there is no flag `--threads`", "--concurrency 8"),
+    ]);
+}
+
+#[test]
+fn what_begins_with_a_hyphen_is_told_how_to_write_it() {
+    check([
+        named(["ask", "-V", "Why?"], "there is no flag `-V`", "type `parallel-llm-mcp --version`"),
+        named(["runs", "list", "--version"], "there is no flag `--version`", "parallel-llm-mcp --version"),
+        named(["ask", "--api-key", "x", "Why?"], "there is no flag `--api-key`", "keys set openrouter"),
+        named(["ask", "-b", "Why?"], "there is no flag `-b`", "see `parallel-llm-mcp ask --help`"),
+        named(["ask", "--deadline", "-s", "Why?"], "is no flag", "write it like `--deadline=-s`"),
+        named(["ask", "--cache", "-x1h", "Why?"], "is no flag", "write it like `--cache=-x1h`"),
+        named(["ask", "-a", "-dash.txt", "Why?"], "is no flag", "write it like `-a ./-dash.txt`"),
+        named(["ask", "-m", ONE, "-vast deserts: why?"], "is no flag", "-- \"-vast deserts: why?\"`"),
+        named(["ask", "-s", "Be short", "Why?"], "there is no flag `-s`", "`--system \"Be short\"`"),
+        named(
+            ["runs", "purge", "--all"],
+            "there is no flag `--all`",
+            "see `parallel-llm-mcp runs purge --help`",
+        ),
+        named(
+            ["runs", "show", "--last"],
+            "there is no flag `--last`",
+            "see `parallel-llm-mcp runs show --help`",
+        ),
+        named(["runs", "list", "--last", "5"], "there is no flag `--last`", "write it like `--limit 100`"),
+        named(["batch", "delete"], "has no command `delete`", "batch remove BATCH --yes"),
+        named(["runs", "add", "-m", ONE], "`RUN` is missing", "runs add -m x-ai/grok-4.7 @`"),
+        typed(["doctor", "--bundle", "there.txt"], 7, "", "name another with `--bundle`")
+            .after(|sandbox| drop(sandbox.write("there.txt", ""))),
     ]);
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use parallel_llm_settings::PROGRAM;
 
 /// The short name, under which `src/bin/pllm.rs` starts the program.
-const SHORT: &str = "pllm";
+pub(crate) const SHORT: &str = "pllm";
 
 /// The name to type: `pllm` if the program was called by it, else `parallel-llm-mcp`.
 pub fn name() -> &'static str {

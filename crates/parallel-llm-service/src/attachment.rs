@@ -7,6 +7,7 @@
 
 mod ignored;
 mod kind;
+mod once;
 mod pdf;
 mod roots;
 mod search;
@@ -15,9 +16,10 @@ mod shown;
 mod tally;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -29,12 +31,12 @@ use parallel_llm_engine::text::safe;
 use parallel_llm_settings::pinned_folder::open_file;
 
 use self::ignored::GivenRules;
-use self::kind::{EMPTY, HEAD_BYTES, Kind, OTHER_TEXT};
+use self::kind::{EMPTY, HEAD_BYTES, Kind};
 use self::search::{FoundFiles, Pattern, Search};
 
-pub use self::kind::is_taken;
+pub use self::kind::{convert_from, encoding, is_taken, no_text};
 pub(crate) use self::roots::Roots;
-pub use self::search::is_pattern;
+pub use self::search::{finds, is_pattern};
 pub use self::shown::{messages_json, plan_json, prompt_text};
 pub use self::tally::{AttachmentTally, Skipped};
 
@@ -62,6 +64,8 @@ pub struct Attachments {
     tally: AttachmentTally,
     /// The name and the size in bytes of each file, in order.
     listed: Vec<(String, u64)>,
+    /// The local files that were read, as paths without links: each is sent once.
+    read: BTreeSet<PathBuf>,
     bytes_max: u64,
     /// Whether a person insists on sending files that seem to hold secrets.
     with_secrets: bool,
@@ -73,8 +77,8 @@ impl Attachments {
     /// No attachments, and at most `bytes_max` in all.
     pub fn new(bytes_max: u64) -> Self {
         let (files, texts, tally) = (Vec::new(), Vec::new(), AttachmentTally::default());
-        let listed = Vec::new();
-        Self { files, texts, passed_on: 0, tally, listed, bytes_max, with_secrets: false, roots: None }
+        let (listed, read) = (Vec::new(), BTreeSet::new());
+        Self { files, texts, passed_on: 0, tally, listed, read, bytes_max, with_secrets: false, roots: None }
     }
 
     /// The same, but files that seem to hold secrets are accepted.
@@ -109,9 +113,9 @@ impl Attachments {
         }
     }
 
-    /// Fails for piped text that seems to hold secrets.
-    pub fn check_piped(&self, text: &str) -> Result<(), Failure> {
-        self.check_file("stdin", Path::new(""), text.as_bytes())
+    /// Fails for a typed or piped text that seems to hold secrets; `shown` names it in the message.
+    pub fn check_typed(&self, shown: &str, text: &str) -> Result<(), Failure> {
+        self.check_file(shown, Path::new(""), text.as_bytes())
     }
 
     /// Attaches what a person names: a file, a folder with all its files, or the files of a pattern.
@@ -165,13 +169,18 @@ impl Attachments {
         self.tally.skipped.links += links;
         self.tally.skipped.unreadable += unreadable;
         self.tally.skipped.folders += undecided;
+        let mut has_known = false;
         for below in &files {
+            if !self.is_first(&search.folder.join(below)) {
+                has_known = true;
+                continue;
+            }
             match search.open(below) {
                 Ok(file) => self.read_found(&search.folder, below, &file)?,
                 Err(_) => self.tally.skipped.unreadable += 1,
             }
         }
-        if self.count() > before {
+        if has_known || self.count() > before {
             return Ok(());
         }
         let skipped = self.tally.skipped;
@@ -252,8 +261,11 @@ impl Attachments {
         self.read_named(&shown, path, file)
     }
 
-    /// Reads an open file that was named.
+    /// Reads an open file that was named, unless it is among the attachments already.
     fn read_named(&mut self, shown: &str, path: &Path, file: File) -> Result<(), Failure> {
+        if !self.is_first(path) {
+            return Ok(());
+        }
         let length = file.metadata().map_err(|error| unreadable(shown, &error))?.len();
         self.check_room(shown, length)?;
         let mut bytes = Vec::new();
@@ -276,7 +288,7 @@ impl Attachments {
             Kind::Taken { media_type, .. } => {
                 self.push(kept_name(name), media_type, bytes, STANDARD.encode(bytes))
             }
-            Kind::Refused(words) => Err(refused(shown, words)),
+            Kind::Refused(words) => Err(refused(shown, words, bytes)),
             Kind::Text if self.texts.len() >= TEXTS_MAX => Err(too_many("texts", TEXTS_MAX)),
             Kind::Text => {
                 let text = fenced(&kept_path(name), &String::from_utf8_lossy(bytes));
@@ -325,7 +337,7 @@ impl Attachments {
                 self.check_file(&shown, Path::new(&name), &bytes)?;
                 self.put(&shown, &name, &bytes)
             }
-            Kind::Refused(words) => Err(refused(&shown, words)),
+            Kind::Refused(words) => Err(refused(&shown, words, &bytes)),
         }
     }
 
@@ -443,12 +455,12 @@ fn too_many(what: &str, most: usize) -> Failure {
     invalid(format!("more than {most} {what} are attached")).with_next(Next::AttachAtMost(most as u64))
 }
 
-fn refused(shown: &str, words: &str) -> Failure {
+fn refused(shown: &str, words: &str, bytes: &[u8]) -> Failure {
     let failure = invalid(format!("{shown} seems to be {words}, which is not taken"));
-    if words == OTHER_TEXT {
-        return failure.with_next(Advice::ConvertWithIconv);
+    match encoding(bytes) {
+        Some(encoding) => failure.with_next(convert_from(encoding)),
+        None => failure,
     }
-    failure
 }
 
 /// Whether a person has named something on the web.

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parallel_llm_engine::value::next::{Advice, Operation};
+use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 use tokio::time::{Instant, sleep};
 
+use parallel_llm_service::attachment::Attachments;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::signals::Signals;
@@ -21,6 +22,18 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The most links that are followed from one to the next, as on Linux.
 const LINKS_MAX: usize = 40;
+
+/// Fails if the answer would replace a file of the question.
+pub(super) fn check_apart(path: &Path, attachments: &Attachments) -> Result<(), Failure> {
+    if !attachments.holds(path) {
+        return Ok(());
+    }
+    let message = format!("`--output {}` would replace a file of the question", path.display());
+    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+    let other = path.with_extension(format!("answer{ending}"));
+    let next = Next::WriteAs(format!("--output {}", other.display()).into());
+    Err(Failure::new(Code::Usage, message).with_next(next))
+}
 
 /// The reserved answer file. Dropping it unwritten leaves nothing.
 pub(super) struct AnswerFile {

@@ -18,7 +18,7 @@ use super::outgoing::{Outgoing, Source};
 use super::prompt::PromptText;
 use super::template::Template;
 use super::view::{Leaving, ProgressStyle, View};
-use super::{CommandContext, dry_run, flow, prompt};
+use super::{CommandContext, answer_file, dry_run, flow, mistyped, near_file, prompt};
 use crate::exit;
 use crate::terminal::summary;
 use parallel_llm_service::Question;
@@ -55,6 +55,12 @@ pub struct Ask {
     /// How many parts of the question stand before the value of `--continue`, if that may be one of them.
     #[arg(skip)]
     pub parts_before_continued: Option<usize>,
+    /// The word behind `--continue` and a blank that is rather meant as a run than as text, but is none.
+    #[arg(skip)]
+    pub no_run: Option<String>,
+    /// Single words behind the value of `--model`, which may be models, too.
+    #[arg(skip)]
+    pub behind_models: Vec<String>,
     /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text, a folder, or a pattern such as 'src/**/*.rs' in quotes;
     /// `-` attaches stdin; repeat for more
     #[arg(short, long = "attach", value_name = "PATH", help_heading = QUESTION)]
@@ -62,7 +68,7 @@ pub struct Ask {
     /// Put the question into a template of yours: `templates/NAME.md` beside the settings
     #[arg(short, long, value_name = "NAME", help_heading = QUESTION)]
     pub template: Option<String>,
-    /// Send files and piped text even if they seem to hold keys or passwords
+    /// Send the question and its files even if they seem to hold keys or passwords
     #[arg(long, help_heading = QUESTION)]
     pub allow_secret_file: bool,
     /// Instructions in front of the question
@@ -289,7 +295,9 @@ impl Ask {
             prompt.parts.insert(0, template.outgoing());
         }
         self.attachments.iter().try_for_each(|path| prompt::attach(path, &mut attachments))?;
-        for note in prompt::notes(&self.prompt, &self.attachments) {
+        self.system.iter().try_for_each(|text| attachments.check_typed("the text of `--system`", text))?;
+        self.output.iter().try_for_each(|path| answer_file::check_apart(path, &attachments))?;
+        for note in prompt::notes(&self.prompt, &self.attachments, &attachments) {
             context.console.say(&note);
         }
         let mut parts = prompt.parts;
@@ -332,7 +340,7 @@ fn with_option(strategy: &str, option: &str) -> String {
 
 /// Parses a budget: an amount in USD, or `none`.
 pub(super) fn usd(text: &str) -> Result<PicoUsd, String> {
-    if text == "none" {
+    if text.eq_ignore_ascii_case("none") {
         return Ok(PicoUsd::UNLIMITED);
     }
     PicoUsd::from_decimal(text).ok_or_else(|| "an amount in USD, such as 2.50".to_owned())
@@ -346,17 +354,20 @@ fn temperature(text: &str) -> Result<f64, String> {
 
 /// Refuses a list of models behind one `-m`. A comma only separates the options of a model.
 fn check_single(models: &[String]) -> Result<(), Failure> {
-    let is_list = |model: &&String| model.split('@').next().is_some_and(|name| name.contains(','));
+    let separates = |letter: char| letter == ',' || letter.is_whitespace();
+    let is_list =
+        |model: &&String| model.split('@').next().is_some_and(|name| name.trim().contains(separates));
     let Some(list) = models.iter().find(is_list) else { return Ok(()) };
-    let each: Vec<String> = list.split(',').map(|model| format!("-m {}", model.trim())).collect();
+    let each = list.split(separates).filter(|model| !model.is_empty());
+    let each: Vec<String> = each.map(|model| format!("-m {model}")).collect();
     let message = format!("`-m` takes one model, not the list `{list}`");
     Err(Failure::new(Code::ModelInvalid, message).with_next(Next::WriteAs(each.join(" ").into())))
 }
 
 fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
     duration_ms(text).ok_or_else(|| {
-        Failure::new(Code::Usage, format!("`{flag} {text}` is not a duration"))
-            .with_next(Next::WriteAs("90s`, `5m` or `1500ms".into()))
+        Failure::new(Code::Usage, format!("`{flag} {text}` is not a duration from 1 ms to a day"))
+            .with_next(Next::WriteAs("90s`, `5m`, `1h30m` or `1500ms".into()))
     })
 }
 
@@ -374,6 +385,7 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     ask.progress.check(&context.console)?;
     let settings = &context.service.settings;
     ask.set_strategy(settings)?;
+    mistyped::check_models(&ask.behind_models, &context.service.models).await?;
     ask.resolve_continued(context).await?;
     let Draft { message, attached, parts } = ask.draft(context).await?;
     let mut question = ask.question(message)?;
@@ -381,12 +393,15 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     if ask.dry_run {
         return dry_run::run(context, question, &Sent { attached, parts }, ask.json).await;
     }
+    // `-` is stdout in most programs, and the name of no file in any.
+    ask.output.take_if(|path| path.as_os_str() == "-");
     let file = match &ask.output {
-        Some(path) => Some(AnswerFile::reserve(path).await?),
+        Some(path) => Some(AnswerFile::reserve(&near_file::at_home(path)).await?),
         None => None,
     };
     let page = if ask.open { Some(BoundPage::bind(context).await?) } else { None };
     let quote = context.service.ask.quote(question).await?;
+    quote.plan().map_or(Ok(()), dry_run::check_panel)?;
     if !attached.is_empty() {
         context.console.say(&format!("attached: {attached}"));
     }

@@ -11,13 +11,16 @@ use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
-use super::{Arguments, Work, help, synonyms};
-use crate::called;
+use super::{Arguments, Work, help, misuse, synonyms};
+use crate::called::{self, SHORT};
+use parallel_llm_settings::PROGRAM;
 
 /// The longest argument shown in a message, in characters.
 const SHOWN_CHARS_MAX: usize = 60;
 /// The most words of a text whose first word is taken for a misspelt command: longer texts are sentences.
 const COMMAND_WORDS_MAX: usize = 3;
+/// The fewest letters and digits of a key.
+const KEY_CHARS_MIN: usize = 8;
 /// The fewest unquoted words that are taken for a question whose quotes are missing.
 const QUESTION_WORDS_MIN: usize = 3;
 /// Question marks: Latin, full-width and Arabic.
@@ -60,8 +63,8 @@ pub(super) fn parse(arguments: &[OsString], error: clap::Error) -> Result<Argume
             _ => Err(error.into()),
         };
     }
-    if let Some(meant) = quoted_command(first, &commands) {
-        return Err(quoted(first, meant).into());
+    if let Some(refused) = quoted_command(first, &commands) {
+        return Err(refused.into());
     }
     if is_question(first, &commands) {
         return ask(arguments).map_err(Mistake::from);
@@ -96,24 +99,96 @@ fn is_question(text: &str, commands: &Command) -> bool {
     is_source || has_words || (word.len() < text.len() && meant(word, commands).is_none())
 }
 
-/// The command line that stands in one argument, its command spelt right.
-fn quoted_command(text: &str, commands: &Command) -> Option<String> {
+/// The refusal of a command line that stands in one argument; `None` for a question that only begins like one.
+fn quoted_command(text: &str, commands: &Command) -> Option<Failure> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let (first, rest) = words.split_first().filter(|(_, rest)| !rest.is_empty())?;
-    let name = match commands.find_subcommand(first) {
-        Some(command) => command.get_name(),
-        None if words.len() <= COMMAND_WORDS_MAX && is_lower_case(first) => nearest(first, names(commands))?,
-        None => return None,
-    };
+    let is_program = |word: &str| [PROGRAM, SHORT].contains(&word);
+    let words = if words.first().is_some_and(|word| is_program(word)) { &words[1..] } else { &words[..] };
     let is_short = words.len() <= COMMAND_WORDS_MAX;
-    let nested = commands.find_subcommand(name).filter(|_| is_short && is_lower_case(rest[0]));
-    let second = nested.and_then(|command| nearest(rest[0], names(command))).unwrap_or(rest[0]);
-    let line: Vec<&str> =
-        [called::name(), name, second].into_iter().chain(rest.iter().skip(1).copied()).collect();
-    let is_asked = text.contains(QUESTION_MARKS);
-    let is_command =
-        !is_asked && help::try_parse(&line.iter().map(OsString::from).collect::<Vec<_>>()).is_ok();
-    is_command.then(|| line.join(" "))
+    let (first, mut rest) = words.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    let like = |word: &str, command: &Command| {
+        let is_near = is_short && is_lower_case(word);
+        let exact = names(command).find(|name| *name == word);
+        exact.or_else(|| nearest(word, names(command)).filter(|_| is_near)).map(str::to_owned)
+    };
+    let mut path = vec![like(first, commands)?];
+    let mut command = commands.find_subcommand(&path[0])?;
+    while let Some(inner) = rest.first().and_then(|word| like(word, command)) {
+        command = command.find_subcommand(&inner)?;
+        path.push(inner);
+        rest = &rest[1..];
+    }
+    let line: Vec<OsString> = std::iter::once(called::name())
+        .chain(path.iter().map(String::as_str))
+        .chain(rest.iter().copied())
+        .map(OsString::from)
+        .collect();
+    let holds_key = path[0] == "keys" && rest.iter().any(|word| is_like_key(word));
+    if holds_key {
+        return Some(quoted_key(&path));
+    }
+    let error = help::try_parse(&line).err().filter(clap::Error::use_stderr);
+    let is_call = has_flag(command, rest)
+        || (path[0] == "config" && is_short_setter(rest))
+        || (!text.contains(QUESTION_MARKS) && is_whole(&path, rest, error.is_none()));
+    is_call.then(|| quoted(text, &line, error))
+}
+
+/// Whether the words behind a command are what it takes, and hardly prose.
+fn is_whole(path: &[String], rest: &[&str], is_parsed: bool) -> bool {
+    let is_name = |word: &str| word.contains(|letter: char| !letter.is_ascii_alphabetic());
+    match (path, rest) {
+        (_, []) => path.len() > 1,
+        ([_, _, ..], [word, ..]) => is_parsed || (is_name(word) && !word.contains('\'')),
+        // What these take may be any word of a language.
+        ([command], _) if command == "ask" => false,
+        ([command], [word]) if command == "explain" => is_parsed && word.contains('_'),
+        ([command], [word]) if command == "import" => is_parsed && is_name(word),
+        ([_], [_]) => is_parsed,
+        ([command], [word, argument, ..]) => {
+            synonyms::command(command, word, &[]).is_some() && argument.starts_with('@')
+        }
+        ([], _) => false,
+    }
+}
+
+/// Whether a flag stands right behind the command, or one of its own further on.
+fn has_flag(command: &Command, rest: &[&str]) -> bool {
+    let is_long = |word: &str| {
+        word.strip_prefix("--").is_some_and(|name| name.starts_with(|one: char| one.is_ascii_alphabetic()))
+    };
+    let is_short =
+        |word: &str| word.len() == 2 && word.starts_with('-') && word.as_bytes()[1].is_ascii_alphabetic();
+    let is_own = |word: &&str| {
+        let name = word.split('=').next().unwrap_or(word);
+        command
+            .get_arguments()
+            .any(|argument| argument.get_long().is_some_and(|long| name == format!("--{long}")))
+    };
+    rest.first().is_some_and(|word| is_long(word) || is_short(word)) || rest.iter().any(is_own)
+}
+
+/// Whether these words set something, as `config set` does in other programs.
+fn is_short_setter(rest: &[&str]) -> bool {
+    rest.len() <= COMMAND_WORDS_MAX && rest.first().is_some_and(|word| misuse::SETTERS.contains(word))
+}
+
+/// Whether a word is rather a key than a word of a language.
+fn is_like_key(word: &str) -> bool {
+    word.len() >= KEY_CHARS_MIN
+        && word.contains(|letter: char| letter.is_ascii_digit())
+        && word.contains(|letter: char| letter.is_ascii_alphabetic())
+}
+
+/// The refusal of a key in quotes. The key is not shown, and the command reads it from the terminal.
+fn quoted_key(path: &[String]) -> Failure {
+    let program = called::name();
+    let line = path.join(" ");
+    Failure::new(
+        Code::Usage,
+        format!("`{line} ...` in quotes is a command, not a question, and seems to hold a key"),
+    )
+    .with_next(Next::Type(format!("{program} keys set openrouter").into()))
 }
 
 fn is_lower_case(word: &str) -> bool {
@@ -169,10 +244,18 @@ fn no_command(words: &[String], commands: &Command) -> Failure {
     failure.with_next([Next::See(format!("{program} --help").into()), asking])
 }
 
-fn quoted(text: &str, meant: String) -> Failure {
+/// The refusal of a command in quotes, with the line to type, or with what is wrong in it.
+fn quoted(text: &str, line: &[OsString], error: Option<clap::Error>) -> Failure {
     let program = called::name();
     let shown = safe::excerpt(text, SHOWN_CHARS_MAX);
-    let asking = Next::Type(format!("{program} ask \"{shown}\"").into());
-    Failure::new(Code::Usage, format!("`{shown}` in quotes is a command, not a question"))
-        .with_next([Next::Type(meant.into()), asking])
+    let failure = Failure::new(Code::Usage, format!("`{shown}` in quotes is a command, not a question"));
+    let mut next = match error {
+        None => {
+            let words: Vec<_> = line.iter().map(|word| word.to_string_lossy()).collect();
+            vec![Next::Type(words.join(" ").into())]
+        }
+        Some(error) => misuse::failure(&error, line).next_steps().to_vec(),
+    };
+    next.push(Next::Type(format!("{program} ask \"{shown}\"").into()));
+    failure.with_next(next)
 }

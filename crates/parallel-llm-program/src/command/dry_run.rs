@@ -59,6 +59,23 @@ pub(super) async fn run(
     }
 }
 
+/// Fails if no model of the panel exists: nobody would answer.
+pub(super) fn check_panel(plan: &RunPlan) -> Result<(), Failure> {
+    let warning_of = |seat: &Seat| {
+        let named = format!("`{}`", seat.model);
+        plan.warnings
+            .iter()
+            .find(|warning| warning.code == Code::ModelUnknown && warning.message.contains(&named))
+    };
+    let warnings: Option<Vec<_>> = plan.seats.iter().map(warning_of).collect();
+    match warnings.as_deref() {
+        Some([first, ..]) => {
+            Err(Failure::new(first.code, first.message.clone()).with_next(first.next.clone()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Fails if a model of the settings does not exist: its seat would be lost. One that is named in the call is refused anyway.
 fn check_models(context: &CommandContext<'_>, plan: &RunPlan) -> Result<u8, Failure> {
     let mut unknown = plan.warnings.iter().filter(|warning| warning.code == Code::ModelUnknown);
@@ -107,7 +124,7 @@ fn report(plan: &RunPlan, sent: &Sent, cached: Option<RunId>) -> serde_json::Val
         "models": plan.seats.iter().map(model).collect::<Vec<_>>(),
         "synthesizers": plan.strategy.fusers(&plan.synthesizers).iter().map(model).collect::<Vec<_>>(),
         "equivalence_model": plan.equivalence.as_ref().map(model),
-        "cost_likely_usd": plan.likely_cost().as_usd(),
+        "cost_likely_usd": plan.worst_case.known().map(|_| plan.likely_cost().as_usd()),
         "cost_max_usd": plan.worst_case.known().map(PicoUsd::as_usd),
         "models_without_price": plan.worst_case.unpriced().len(),
         "unpriced_models": names(plan.worst_case.unpriced()),

@@ -9,14 +9,17 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::{MachineStep, Next};
-use parallel_llm_engine::{Code, Failure};
+use parallel_llm_engine::{Code, Failure, PicoUsd};
 use parallel_llm_settings::settings::Settings;
 
-use super::{help, synonyms};
+use super::{help, synonyms, typed_line};
 use crate::called;
 
+/// The names of values that are paths.
+const PATHS: [&str; 3] = ["FILE", "PATH", "DIR"];
+
 /// What people type to change a setting.
-const SETTERS: [&str; 5] = ["set", "edit", "unset", "add", "change"];
+pub(super) const SETTERS: [&str; 5] = ["set", "edit", "unset", "add", "change"];
 
 /// Whether a command that has commands stands alone.
 pub(super) fn is_incomplete(error: &clap::Error) -> bool {
@@ -38,6 +41,9 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let value = word(error, ContextKind::InvalidValue);
     match (error.kind(), argument, value) {
         (ErrorKind::UnknownArgument, Some(flag), _) if flag.starts_with('-') => {
+            if let Some(step) = as_value(flag, &path, arguments) {
+                return failure(format!("`{flag}` is no flag of `{}`", path.join(" "))).with_next(step);
+            }
             let after = following(flag, arguments);
             unknown_flag(flag, &path, after.first().copied(), failure(format!("there is no flag `{flag}`")))
         }
@@ -54,7 +60,10 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
                 Some(typed) if bare_name(argument) == "TRANSPORT" => {
                     refused.with_next(Next::Type(format!("{} {typed}", path.join(" ")).into()))
                 }
-                _ => refused,
+                _ => match amount(bare_name(argument), value) {
+                    Some(step) => refused.with_next(step),
+                    None => refused,
+                },
             }
         }
         (ErrorKind::TooManyValues, Some(argument), _) => {
@@ -70,6 +79,13 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
             failure(line.trim_start_matches("error: ").to_owned())
         }
     }
+}
+
+/// An amount in USD as the program reads it, if it is written in another way.
+fn amount(argument: &str, value: &str) -> Option<Next> {
+    let plain = value.trim().trim_matches(['$', '€']).trim_end_matches("USD").trim().replace(',', ".");
+    let is_read = argument.contains("budget") && PicoUsd::from_decimal(&plain).is_some();
+    is_read.then(|| Next::WriteAs(format!("{argument} {plain}").into()))
 }
 
 /// The words before the flags: the program and its commands. The parser names them in most errors.
@@ -159,16 +175,52 @@ fn missing(
     match samples {
         Some(samples) => {
             let page = refused.next_steps().to_vec();
-            let typed = Next::Type(format!("{line} {}", samples.join(" ")).into());
+            let given = typed_line::again(arguments, |_, _| None);
+            let typed = Next::Type(format!("{given} {}", samples.join(" ")).into());
             refused.with_next(std::iter::once(typed).chain(page).collect::<Vec<_>>())
         }
         None => refused,
     }
 }
 
+/// How to write a value or a text that begins with a hyphen, if that is what was taken for a flag.
+fn as_value(flag: &str, path: &[String], arguments: &[OsString]) -> Option<Next> {
+    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    // The parser names the letter of a word that it took for several flags.
+    let is_it = |word: &&str| word.starts_with(flag) && (word.len() == flag.len() || !flag.starts_with("--"));
+    let at = words.iter().position(is_it).filter(|at| *at > 0)?;
+    let (word, before) = (words[at], words[at - 1]);
+    let command = command_at(path);
+    let taker = command.get_arguments().find(|argument| {
+        let is_long = before.strip_prefix("--").is_some_and(|name| argument.get_long() == Some(name));
+        is_long || argument.get_short().is_some_and(|short| before == format!("-{short}"))
+    });
+    if let Some(taker) = taker.filter(|taker| taker.get_action().takes_values()) {
+        let is_path = taker
+            .get_value_names()
+            .is_some_and(|names| names.iter().any(|name| PATHS.contains(&name.as_str())));
+        let value = if is_path { format!("{before} ./{word}") } else { format!("{before}={word}") };
+        return (is_path || before.starts_with("--")).then(|| Next::WriteAs(value.into()));
+    }
+    // A text of several words is the question.
+    let is_text = word.contains(char::is_whitespace) && path.get(1).is_some_and(|name| name == "ask");
+    is_text.then(|| {
+        let line = typed_line::again(arguments, |_, other| (other == word).then(Vec::new));
+        Next::Type(format!("{line} -- {}", typed_line::quoted(word)).into())
+    })
+}
+
 fn unknown_flag(flag: &str, path: &[String], after: Option<&str>, failure: Failure) -> Failure {
     let command = path.get(1).map_or("", String::as_str);
-    if let Some(typed) = synonyms::flag(command, flag, after) {
+    if ["-V", "--version"].contains(&flag) {
+        return failure.with_next(Next::Type(format!("{} --version", path[0]).into()));
+    }
+    let is_known = |typed: &String| {
+        let first = typed.split([' ', '=']).next().unwrap_or_default();
+        let has = |name| command_at(path).get_arguments().any(|argument| argument.get_long() == Some(name));
+        command.is_empty() || first.strip_prefix("--").is_none_or(has)
+    };
+    if let Some(typed) = synonyms::flag(command, flag, after).filter(is_known) {
         let is_whole = !typed.starts_with(['-', '"']) || command.is_empty();
         let step = match (is_whole, command) {
             (true, _) => Next::Type(format!("{} {typed}", path[0]).into()),
@@ -204,11 +256,6 @@ fn unknown_flag(flag: &str, path: &[String], after: Option<&str>, failure: Failu
     });
     if let Some(meant) = meant {
         return nearest::suggest(failure, Some(meant));
-    }
-    if path.get(1).is_some_and(|name| name == "ask") {
-        let page = failure.next_steps().to_vec();
-        let as_text = Next::Type(format!("{} -- \"{flag}\"", path.join(" ")).into());
-        return failure.with_next(page.into_iter().chain([as_text]).collect::<Vec<_>>());
     }
     failure
 }

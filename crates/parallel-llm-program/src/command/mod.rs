@@ -21,8 +21,10 @@ mod import;
 mod install;
 mod keys;
 mod killed;
+mod mistyped;
 mod misuse;
 mod models;
+mod near_file;
 mod opened;
 mod outgoing;
 mod parse;
@@ -37,6 +39,7 @@ mod strategies;
 mod synonyms;
 mod template;
 mod tokens;
+mod typed_line;
 mod unread_file;
 mod view;
 

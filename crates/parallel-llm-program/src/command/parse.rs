@@ -3,14 +3,13 @@
 use std::ffi::OsString;
 
 use super::bare::{self, Mistake};
-use super::{Arguments, help, misuse};
+use super::{Arguments, help, mistyped, misuse};
 use crate::exit;
 use crate::terminal::console::Console;
 
 /// Parses the arguments. Help that was asked for is printed, mistakes are reported, and the exit code is the error.
 pub fn parse(console: &Console, arguments: &[OsString]) -> Result<Arguments, u8> {
-    let read = help::try_parse(arguments).or_else(|error| bare::parse(arguments, error));
-    read.map_err(|mistake| {
+    read(arguments).map_err(|mistake| {
         let wants_json = arguments.iter().any(|argument| argument == "--json" || argument == "--jsonl");
         match mistake {
             Mistake::Parser(error) if !error.use_stderr() => {
@@ -26,4 +25,11 @@ pub fn parse(console: &Console, arguments: &[OsString]) -> Result<Arguments, u8>
         }
         exit::USAGE
     })
+}
+
+fn read(arguments: &[OsString]) -> Result<Arguments, Mistake> {
+    mistyped::check_dashes(arguments)?;
+    let mut read = help::try_parse(arguments).or_else(|error| bare::parse(arguments, error))?;
+    mistyped::check(&mut read, arguments)?;
+    Ok(read)
 }

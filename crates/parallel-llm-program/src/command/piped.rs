@@ -44,8 +44,24 @@ pub(super) async fn read(
         reading.await
     };
     let bytes = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
-    let is_blank = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|text| text.trim().is_empty());
-    Ok(Some(bytes).filter(|bytes| !is_blank(bytes)))
+    let is_blank = std::str::from_utf8(&bytes).is_ok_and(|text| text.trim().is_empty());
+    if is_blank && is_pipe() {
+        console.insist("note: what is piped is empty, so the question goes without it");
+    }
+    Ok(Some(bytes).filter(|_| !is_blank))
+}
+
+/// Whether stdin comes from another program, and not from a file or from nothing.
+#[cfg(unix)]
+fn is_pipe() -> bool {
+    let mode = rustix::fs::fstat(io::stdin()).map(|stat| stat.st_mode);
+    mode.is_ok_and(|mode| rustix::fs::FileType::from_raw_mode(mode) == rustix::fs::FileType::Fifo)
+}
+
+/// Other systems do not tell.
+#[cfg(not(unix))]
+const fn is_pipe() -> bool {
+    false
 }
 
 /// Everything that a file holds, which may be a pipe of the shell, as in `@<(git diff)`. `name` stands for it in messages.

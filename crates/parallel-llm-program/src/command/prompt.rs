@@ -8,13 +8,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use parallel_llm_engine::value::next::Advice;
+use parallel_llm_engine::value::nearest;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
-use super::bounded_text;
 use super::outgoing::{Outgoing, Source};
 use super::piped::{self, STDIN, Stdin};
-use super::unread_file;
+use super::{bounded_text, near_file, unread_file};
 use crate::terminal::console::Console;
 use parallel_llm_service::attachment::{self, Attachments, is_pattern};
 
@@ -32,7 +32,8 @@ pub(super) fn is_stdin(path: &Path) -> bool {
 /// Attaches stdin, a file, a folder or the files of a pattern.
 pub(super) fn attach(path: &Path, attachments: &mut Attachments) -> Result<(), Failure> {
     if !is_stdin(path) {
-        return attachments.attach(path);
+        let done = attachments.attach(&near_file::at_home(path));
+        return done.map_err(|failure| with_meant(failure, "-a ", path));
     }
     let bytes = bounded_text::bytes(Stdin, BYTES_MAX, STDIN)?;
     attachments.check_file(STDIN, Path::new(""), &bytes)?;
@@ -67,7 +68,7 @@ impl Piece {
 impl PromptText {
     /// The pieces in order. Words typed without quotes are one line, as they were typed; all else is separated by an
     /// empty line.
-    fn of(pieces: &[Piece]) -> Self {
+    fn of<'a>(pieces: impl IntoIterator<Item = &'a Piece>) -> Self {
         let mut prompt = Self::default();
         let mut before: Option<&Piece> = None;
         for piece in pieces {
@@ -109,7 +110,7 @@ pub(super) async fn read(
     }
     let mut pieces = Vec::new();
     for part in parts {
-        pieces.extend(read_part(part, attachments, console).await?);
+        pieces.extend(read_part(part, parts.len() == 1, attachments, console).await?);
     }
     if !is_terminal
         && !parts.iter().any(|part| part == STDIN_MARK)
@@ -118,20 +119,47 @@ pub(super) async fn read(
     {
         pieces.extend(take_piped(bytes, attachments)?);
     }
+    check_typed(&pieces, attachments)?;
     Ok(PromptText::of(&pieces))
+}
+
+/// Fails if what was typed seems to hold a secret: a command with a key that stands in quotes, or a line that was pasted.
+fn check_typed(pieces: &[Piece], attachments: &Attachments) -> Result<(), Failure> {
+    let typed = pieces.iter().filter(|piece| piece.source == Source::Text);
+    attachments.check_typed("the question", &PromptText::of(typed).text)
 }
 
 async fn read_part(
     part: &OsStr,
+    is_whole: bool,
     attachments: &mut Attachments,
     console: &Console,
 ) -> Result<Option<Piece>, Failure> {
     let text = typed(part)?;
     match text.strip_prefix('@') {
         Some(path) => read_file(Path::new(path), attachments, console).await,
-        None if text == STDIN_MARK => read_stdin(attachments),
+        None if text == STDIN_MARK && is_whole => read_stdin(attachments),
+        None if text == STDIN_MARK => {
+            let piece = read_stdin(attachments)?;
+            let text = piece.as_ref().map(|piece| piece.text.as_str());
+            text.map_or(Ok(()), |text| check_filled(text, STDIN, STDIN_MARK.to_owned())).map(|()| piece)
+        }
         None => Ok(Some(Piece::of(Source::Text, text.to_owned()))),
     }
+}
+
+/// The failure with the file that was probably meant, if no file has the name behind this mark.
+fn with_meant(failure: Failure, mark: &str, path: &Path) -> Failure {
+    nearest::suggest(failure, near_file::meant(mark, path))
+}
+
+/// Fails if a source of the question gives nothing, such as a command that failed: the question would go without it.
+fn check_filled(text: &str, shown: &str, argument: String) -> Result<(), Failure> {
+    if !text.trim().is_empty() {
+        return Ok(());
+    }
+    let message = format!("{shown} gives no text, and the question would go without it");
+    Err(Failure::new(Code::PromptEmpty, message).with_next(Next::LeaveOut(argument.into())))
 }
 
 /// An argument as text.
@@ -149,7 +177,7 @@ fn take_piped(bytes: Vec<u8>, attachments: &mut Attachments) -> Result<Option<Pi
         return attachments.add(Path::new(STDIN), &bytes).map(|()| None);
     }
     let text = bounded_text::text(bytes, STDIN)?;
-    attachments.check_piped(&text)?;
+    attachments.check_typed(STDIN, &text)?;
     Ok(Some(Piece::of(Source::Stdin, text)))
 }
 
@@ -158,31 +186,41 @@ async fn read_file(
     attachments: &mut Attachments,
     console: &Console,
 ) -> Result<Option<Piece>, Failure> {
+    let path = &*near_file::at_home(path);
     if path.is_dir() || is_pattern(path) || attachment::is_address(path) {
-        return attachments.attach(path).map(|()| None);
+        return attachments.attach(path).map(|()| None).map_err(|failure| with_meant(failure, "@", path));
+    }
+    if !attachments.is_first(path) {
+        return Ok(None);
     }
     let name = format!("`{}`", path.display());
     let shown = format!("the prompt file {name}");
     let bytes = piped::file(console, path, &shown, BYTES_MAX).await.map_err(|failure| {
-        if failure.code == Code::Usage { failure.with_next(Advice::NameFileAfterAt) } else { failure }
+        let is_unread = failure.code == Code::Usage;
+        let failure = if is_unread { failure.with_next(Advice::NameFileAfterAt) } else { failure };
+        with_meant(failure, "@", path)
     })?;
     attachments.check_file(&shown, path, &bytes)?;
     if attachment::is_taken(&bytes) {
         return attachments.add(path, &bytes).map(|()| None);
     }
     let text = bounded_text::text(bytes, &name)?;
+    check_filled(&text, &shown, format!("@{}", path.display()))?;
     Ok(Some(Piece { text, source: Source::File, name: Some(path.display().to_string()) }))
 }
 
 /// The notes about files that the typed texts name and that are not among the parts: whoever writes `"explain @main.rs"`
 /// in quotes may believe that the file is sent.
-pub(super) fn notes(parts: &[OsString], attached: &[PathBuf]) -> Vec<String> {
+pub(super) fn notes(parts: &[OsString], attached: &[PathBuf], attachments: &Attachments) -> Vec<String> {
     let read = |part: &OsString| Some(PathBuf::from(part.to_str()?.strip_prefix('@')?));
     let sent: Vec<PathBuf> = parts.iter().filter_map(read).chain(attached.iter().cloned()).collect();
     let texts = parts.iter().filter_map(|part| part.to_str()).filter(|text| !text.starts_with('@'));
-    let mut named: Vec<PathBuf> = texts.flat_map(unread_file::named_in).collect();
-    named.retain(|path| !sent.contains(path));
-    named.dedup();
+    let mut named: Vec<PathBuf> = Vec::new();
+    for path in texts.flat_map(unread_file::named_in) {
+        if !named.contains(&path) && !sent.contains(&path) && !attachments.holds(&path) {
+            named.push(path);
+        }
+    }
     let note = |path: &PathBuf| {
         let path = path.display();
         format!(

@@ -1,5 +1,7 @@
 //! Words of other programs, and what they are called here: whoever types `runs delete` is told `runs purge`, not a list.
 
+use super::typed_line;
+
 /// A command above, the words that people type below it, and what to type instead. In the last, `{}` stands for what
 /// follows the word.
 type Row = (&'static str, &'static [&'static str], &'static str);
@@ -66,6 +68,7 @@ const FLAGS: &[Row] = &[
     ("ask", &["--models", "--panel", "--llm", "--engine"], "-m MODEL -m MODEL"),
     ("ask", &["--judge", "--fuser", "--aggregator", "--merger", "--synth"], "--synthesizer MODEL"),
     ("ask", &["-s"], "--strategy vote"),
+    ("ask", &["--api-key", "--key", "--token"], "keys set openrouter"),
     ("ask", &["--no-synthesis", "--no-fusion", "--raw", "--all"], "--strategy panel"),
     ("ask", &["--vote", "--majority"], "--strategy vote"),
     ("ask", &["--max-cost", "--cost", "--limit", "--max-usd", "--spend"], "--budget 2.50"),
@@ -149,6 +152,10 @@ pub(super) fn flag(command: &str, flag: &str, after: Option<&str>) -> Option<Str
     };
     // A host is not the port that `--http` would be given.
     let value = value.filter(|value| command != "serve" || value.parse::<u16>().is_ok());
+    // `-s` of other programs takes a text for the model.
+    if let Some(text) = value.filter(|text| name == "-s" && text.contains(char::is_whitespace)) {
+        return Some(format!("--system {}", typed_line::quoted(text)));
+    }
     filled(FLAGS, |(at, words, _)| *at == command && words.contains(&name), value)
 }
 
@@ -160,6 +167,7 @@ fn filled(rows: &[Row], fits: impl Fn(&&Row) -> bool, value: Option<&str>) -> Op
         "flow" => "NAME",
         "models" => "WORD",
         "serve" => PORT,
+        "batch" if typed.contains("remove") => "BATCH",
         "batch" if !typed.contains("submit") => "",
         _ => "FILE",
     });

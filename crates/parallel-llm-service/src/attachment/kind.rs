@@ -1,5 +1,7 @@
 //! What a file is, by its first bytes, and how it is handled.
 
+use parallel_llm_engine::value::next::{Advice, Next};
+
 /// Bytes that are enough to tell a text from other files.
 pub(super) const HEAD_BYTES: u64 = 8 << 10;
 
@@ -27,6 +29,10 @@ pub(super) enum Kind {
 pub(super) const EMPTY: Kind = Kind::Refused("an empty file");
 /// Text that is not in UTF-8.
 pub(super) const OTHER_TEXT: &str = "text in another encoding than UTF-8, perhaps Latin-1";
+/// Text that is in UTF-16.
+pub(super) const UTF_16: &str = "text in UTF-16, not UTF-8";
+/// What is neither a text nor of a known type.
+const BINARY: &str = "binary data of an unknown kind";
 /// The first bytes of a text that tell its encoding.
 const SAMPLE_BYTES: usize = 64 << 10;
 /// No further bytes.
@@ -61,8 +67,8 @@ const SIGNATURES: &[Signature] = &[
     Signature { first: b"BM", then: NOTHING, is: Kind::Refused("a BMP picture") },
     Signature { first: b"RIFF", then: NOTHING, is: Kind::Refused("a sound or a film") },
     Signature { first: b"\x7fELF", then: NOTHING, is: Kind::Refused("a program") },
-    Signature { first: b"\xff\xfe", then: NOTHING, is: Kind::Refused("text in UTF-16, not UTF-8") },
-    Signature { first: b"\xfe\xff", then: NOTHING, is: Kind::Refused("text in UTF-16, not UTF-8") },
+    Signature { first: b"\xff\xfe", then: NOTHING, is: Kind::Refused(UTF_16) },
+    Signature { first: b"\xfe\xff", then: NOTHING, is: Kind::Refused(UTF_16) },
 ];
 
 impl Kind {
@@ -75,10 +81,12 @@ impl Kind {
         match (SIGNATURES.iter().find(fits).map(|signature| signature.is), std::str::from_utf8(bytes)) {
             (Some(taken @ Self::Taken { .. }), _) => damage(taken, bytes).map_or(taken, Self::Refused),
             (_, Ok("")) => EMPTY,
+            // Letters of UTF-16 are valid UTF-8 with a zero byte beside each.
+            (_, Ok(text)) if text.contains('\0') => Self::Refused(zeros(bytes)),
             (_, Ok(_)) => Self::Text,
             (Some(signature), Err(_)) => signature,
             (None, Err(_)) if is_other_text(bytes) => Self::Refused(OTHER_TEXT),
-            (None, Err(_)) => Self::Refused("binary data of an unknown kind"),
+            (None, Err(_)) => Self::Refused(BINARY),
         }
     }
 
@@ -95,6 +103,14 @@ impl Kind {
             kind => kind,
         }
     }
+}
+
+/// What bytes with zeros among them are, which no text in UTF-8 has.
+fn zeros(bytes: &[u8]) -> &'static str {
+    let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
+    let zeros = sample.iter().filter(|byte| **byte == 0).count();
+    // In UTF-16 each letter of most scripts of Europe has one; blanks and line ends have one in any script.
+    if zeros * 4 >= sample.len() && zeros * 2 <= sample.len() + 1 { UTF_16 } else { BINARY }
 }
 
 /// Whether bytes that are not UTF-8 are a text all the same: it has no control characters, and hardly begins with one of
@@ -129,6 +145,33 @@ fn damage(kind: Kind, bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// What bytes are instead of a text, if they cannot be one.
+pub fn no_text(bytes: &[u8]) -> Option<&'static str> {
+    match Kind::of(bytes) {
+        Kind::Refused(words) if !bytes.is_empty() => Some(words),
+        _ => None,
+    }
+}
+
+/// The encoding of a text that is not in UTF-8, as `iconv` calls it.
+pub fn encoding(bytes: &[u8]) -> Option<&'static str> {
+    match (no_text(bytes)?, bytes) {
+        (UTF_16, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) => Some("utf-16"),
+        (UTF_16, [0, ..]) => Some("utf-16be"),
+        (UTF_16, _) => Some("utf-16le"),
+        (OTHER_TEXT, _) => Some("latin1"),
+        _ => None,
+    }
+}
+
+/// How to convert a text of this encoding.
+pub fn convert_from(encoding: &str) -> Next {
+    match encoding {
+        "latin1" => Next::Do(Advice::ConvertWithIconv),
+        encoding => Next::Type(format!("iconv -f {encoding} -t utf-8 OLD > NEW").into()),
+    }
+}
+
 /// Whether these bytes are a picture or a document that is sent unchanged.
 pub fn is_taken(bytes: &[u8]) -> bool {
     matches!(Kind::of(bytes), Kind::Taken { .. })
@@ -153,6 +196,10 @@ mod tests {
             (b"\xe9\0\0\x01", Kind::Refused("binary data of an unknown kind")),
             (b"\x89PNG\r\n\x1a\n123456789", Kind::Refused("a damaged PNG picture: its header is missing")),
             (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0", PNG),
+            (b"h\0i\0", Kind::Refused(UTF_16)),
+            (b"\0h\0i\0\n", Kind::Refused(UTF_16)),
+            (b"\xff\xfeh\0i\0", Kind::Refused(UTF_16)),
+            (b"hello world\0", Kind::Refused(BINARY)),
             (b"BMW drivers", Kind::Text),
             (b"<svg xmlns=", Kind::Text),
         ] {

@@ -32,6 +32,15 @@ pub fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(PATTERN_LETTERS) && path.symlink_metadata().is_err()
 }
 
+/// Whether a pattern finds a file.
+pub fn finds(path: &Path) -> bool {
+    let found = || {
+        let (folder, pattern) = is_pattern(path).then(|| Pattern::of(&path.to_string_lossy()).ok()?)??;
+        Search::of_person(folder, Some(pattern)).ok()?.run().ok()
+    };
+    found().is_some_and(|found| !found.files.is_empty())
+}
+
 /// The files to find, and the folders in which one can be.
 pub(super) struct Pattern {
     files: GlobSet,
