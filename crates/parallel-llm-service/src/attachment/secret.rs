@@ -5,17 +5,28 @@
 //! cannot be undone, and insisting takes one flag.
 
 mod anywhere;
+mod calls;
+mod commands;
 mod content;
 mod declared;
 mod diff;
 mod lines;
+mod names;
+mod pem;
 mod randomness;
+mod records;
+mod references;
+mod services;
+mod set;
 mod shapes;
+mod strength;
+mod tables;
 mod value;
+mod words;
 
 use std::path::Path;
 
-use self::content::{holds_docker_login, holds_npm_token, is_public_pem};
+use self::content::{holds_docker_login, holds_npm_token};
 
 pub(super) use self::content::by_content;
 
@@ -169,7 +180,7 @@ fn name_sign(path: &Path, bytes: &[u8]) -> Option<&'static str> {
     if name == ".npmrc" && holds_npm_token(bytes) {
         return Some(CREDENTIALS);
     }
-    if MIXED_ENDINGS.iter().any(|ending| name.ends_with(ending)) && !is_public_pem(bytes) {
+    if MIXED_ENDINGS.iter().any(|ending| name.ends_with(ending)) && !pem::is_public(bytes) {
         return Some(PRIVATE_KEY);
     }
     None
@@ -218,5 +229,7 @@ fn is_inside(folder: &str, name: &str, bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod corpus;
+#[cfg(test)]
+mod lists;
 #[cfg(test)]
 mod tests;

@@ -11,14 +11,13 @@ use serde_json::Value;
 
 use super::declared;
 use super::lines::{allows, has_content, mostly};
+use super::records::{is_htpasswd, is_netrc, is_pgpass};
 use super::value::{is_literal, is_secret, is_token, is_url_with_password, looks_random};
-use super::{anywhere, diff, is_template, name_sign, shapes};
+use super::{anywhere, diff, is_template, name_sign, pem, shapes};
 
 /// The longest text in bytes that is parsed whole as the settings of a program. Those are a few kB.
 const PARSED_BYTES_MAX: usize = 256 * 1024;
 
-/// Headers of private keys in formats other than PEM.
-const KEY_HEADS: &[&str] = &["PuTTY-User-Key-File-", "AGE-SECRET-KEY-1"];
 /// The longest excerpt of the path of a changed file, in characters.
 const PATH_CHARS: usize = 80;
 /// Endings of files that configure programs, or are made of commands.
@@ -55,9 +54,7 @@ const OWN_KEYS: &str = "# Written by `parallel-llm-mcp keys`";
 pub(in super::super) fn by_content(path: &Path, bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
-    if pem_labels(text).any(|label| label.contains("PRIVATE KEY"))
-        || KEY_HEADS.iter().any(|head| text.contains(head))
-    {
+    if pem::holds_private_key(text) {
         return Some("it holds a private key".to_owned());
     }
     let changed = diff::files(text);
@@ -149,28 +146,6 @@ fn known_format(path: &Path, text: &str) -> Option<&'static str> {
         .then_some("variables with secrets")
 }
 
-/// The labels between `-----BEGIN ` and the next dashes.
-fn pem_labels(text: &str) -> impl Iterator<Item = &str> {
-    text.split("BEGIN ").skip(1).filter_map(|rest| rest.split_once("---")).map(|(label, _)| label).filter(
-        |label| {
-            label.len() <= 64
-                && label.chars().all(|letter| letter.is_ascii_uppercase() || " 0123456789".contains(letter))
-        },
-    )
-}
-
-/// Whether the file holds PEM and only public parts.
-pub(super) fn is_public_pem(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes);
-    let mut labels = pem_labels(&text).peekable();
-    let is_public = |label: &str| {
-        ["CERTIFICATE", "PUBLIC KEY", "CRL", "PARAMETERS", "PKCS7", "CMS"]
-            .iter()
-            .any(|word| label.contains(word))
-    };
-    labels.peek().is_some() && labels.all(is_public)
-}
-
 /// Whether npm settings contain a token or a password.
 pub(super) fn holds_npm_token(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
@@ -218,35 +193,6 @@ fn kubernetes(lines: &[&str]) -> bool {
     };
     (has("kind:Config") && sets(&["client-key-data", "token", "password", "id-token", "refresh-token"]))
         || (has("kind:Secret") && (has("data:") || has("stringData:")))
-}
-
-/// `machine HOST login NAME password SECRET`, on one line or on several.
-fn is_netrc(lines: &[&str]) -> bool {
-    let begins = lines.first().and_then(|line| line.split_whitespace().next());
-    let words = || lines.iter().flat_map(|line| line.split_whitespace());
-    matches!(begins, Some("machine" | "default" | "macdef"))
-        && words().any(|word| word == "login")
-        && words().any(|word| word == "password")
-}
-
-/// `host:port:database:user:password`.
-fn is_pgpass(line: &str) -> bool {
-    let fields: Vec<&str> = line.split(':').collect();
-    let is_port =
-        |text: &str| text == "*" || (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
-    fields.len() >= 5
-        && is_port(fields[1])
-        && fields[..5].iter().all(|field| !field.is_empty())
-        && !line.contains(char::is_whitespace)
-}
-
-/// `name:HASH`, the password format of Apache and Unix.
-fn is_htpasswd(line: &str) -> bool {
-    let Some((name, rest)) = line.split_once(':') else { return false };
-    let hashes = ["$apr1$", "$1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$y$", "{SHA}", "{SSHA}"];
-    !name.is_empty()
-        && !name.contains(char::is_whitespace)
-        && hashes.iter().any(|hash| rest.starts_with(hash))
 }
 
 /// `NAME=VALUE`, with or without `export`, quotes and blanks.

@@ -6,22 +6,11 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::lines::{allows, mostly};
-use super::value::{declares_secret, is_literal};
+use super::lines::mostly;
+use super::strength::is_basic;
+use super::tables;
+use super::value;
 
-/// Columns of an exported table that hold secrets.
-const SECRET_COLUMNS: &[&str] = &[
-    "secret access key",
-    "password",
-    "login_password",
-    "passwort",
-    "api key",
-    "api_key",
-    "apikey",
-    "secret",
-];
-/// What separates the cells of a table.
-const SEPARATORS: [char; 3] = [',', ';', '\t'];
 /// How lines of code end, but not those of YAML.
 const CODE_ENDS: [char; 4] = [';', '{', '(', ','];
 
@@ -36,7 +25,12 @@ pub(super) fn holds_secret(name: &str, text: &str, lines: &[&str]) -> bool {
     }
     (is_yaml(name, lines)
         && lines.iter().filter_map(|line| yaml_field(line)).any(|(name, value)| declares_secret(name, value)))
-        || table_secret(lines)
+        || tables::is_exported(lines)
+}
+
+fn declares_secret(name: &str, value: &str) -> bool {
+    let plain = value.trim().trim_matches(['"', '\'']);
+    if plain.starts_with("Basic ") { is_basic(plain) } else { value::declares_secret(name, value) }
 }
 
 /// The fields of JSON with texts, also of JSON that is cut, has comments, or is one document a line.
@@ -100,8 +94,8 @@ fn xml_secret(text: &str) -> bool {
         let mut attributes = xml_attributes(rest);
         let value_of =
             |wanted: &str| xml_attributes(rest).find(|(name, _)| *name == wanted).map(|(_, value)| value);
-        let is_setting =
-            value_of("key").zip(value_of("value")).is_some_and(|(key, value)| declares_secret(key, value));
+        let key = value_of("key").or_else(|| value_of("name"));
+        let is_setting = key.zip(value_of("value")).is_some_and(|(key, value)| declares_secret(key, value));
         declares_secret(name, content)
             || is_setting
             || attributes.any(|(name, value)| declares_secret(name, value))
@@ -117,25 +111,4 @@ fn xml_attributes(mut rest: &str) -> impl Iterator<Item = (&str, &str)> {
         rest = after;
         Some((name.trim(), value))
     })
-}
-
-/// A table as programs export it: a line of names, one of them that of a secret, and a value below it.
-fn table_secret(lines: &[&str]) -> bool {
-    let Some((head, rows)) = lines.split_first() else { return false };
-    let Some(separator) = SEPARATORS.into_iter().find(|separator| head.contains(*separator)) else {
-        return false;
-    };
-    let cells = |line: &str| -> Vec<String> {
-        line.split(separator).map(|cell| cell.trim().trim_matches('"').to_owned()).collect()
-    };
-    let names = cells(head);
-    let is_secret = |name: &String| SECRET_COLUMNS.contains(&name.to_lowercase().as_str());
-    let columns: Vec<usize> = (0..names.len()).filter(|column| is_secret(&names[*column])).collect();
-    let is_row = |line: &&&str| line.matches(separator).count() + 1 >= names.len();
-    let rows_that_fit = rows.iter().filter(is_row).count();
-    allows(rows_that_fit, rows.len())
-        && rows
-            .iter()
-            .map(|row| cells(row))
-            .any(|row| columns.iter().any(|column| row.get(*column).is_some_and(|value| is_literal(value))))
 }

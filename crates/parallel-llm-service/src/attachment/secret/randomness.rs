@@ -1,5 +1,8 @@
 //! Tells what a machine made from what a person wrote: a key from a word, a name, a number, a sequence or a placeholder.
 
+use super::references::is_published;
+use super::words::reads_like_words;
+
 /// The shortest text that can be judged, in bytes.
 const BYTES_MIN: usize = 10;
 /// Of a hundred neighbours, so many differ in kind in a random text of mixed letters; in a name of several words a third do.
@@ -13,6 +16,8 @@ const LETTERS_BYTES_MIN: usize = 24;
 /// The longest run of neighbours in the alphabet, or of the same letter, that chance makes.
 const RUN_MAX: usize = 4;
 
+/// The shortest text that is no key unless its letters are no words, in bytes.
+const UNREADABLE_BYTES_MIN: usize = 14;
 /// Parts of placeholders, in lower case.
 const PLACEHOLDERS: &[&str] = &[
     "example",
@@ -29,14 +34,17 @@ const PLACEHOLDERS: &[&str] = &[
     "fake",
     "notreal",
     "deadbeef",
-    // The payload in the documentation of signed tokens: `{"sub":"1234567890"`.
-    "eyjzdwiioiixmjm0nty3odkwii",
+    "1a2b3c4d-5e6f",
+    "...",
+    "a1b2c3d4-",
 ];
 
 /// Whether a text seems to be made up by a person in place of a key.
 pub(super) fn is_made_up(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    PLACEHOLDERS.iter().any(|word| lower.contains(word)) || longest_run(text.as_bytes()) > RUN_MAX + 1
+    PLACEHOLDERS.iter().any(|word| lower.contains(word))
+        || is_published(text)
+        || longest_run(text.as_bytes()) > RUN_MAX + 1
 }
 
 /// Whether a text seems to be made by a machine that chose each letter by chance.
@@ -58,7 +66,8 @@ pub(super) fn looks_made_by_machine(text: &str) -> bool {
     let is_mixed = changes * 100 >= CHANGES_PERCENT_MIN * (bytes.len() - 1);
     let has_digits = digits * 100 >= DIGITS_PERCENT_MIN * bytes.len() && groups >= DIGIT_GROUPS_MIN;
     let is_long_enough = digits > 0 || (bytes.len() >= LETTERS_BYTES_MIN && has_both_cases(bytes));
-    (is_mixed && is_long_enough) || has_digits
+    let is_unreadable = || bytes.len() >= UNREADABLE_BYTES_MIN && !reads_like_words(text);
+    (is_long_enough && (is_mixed || is_unreadable())) || has_digits
 }
 
 /// Whether this is the name of something by chance: 8, 4, 4, 4 and 12 hexadecimal digits.
@@ -89,11 +98,9 @@ const fn kind(byte: u8) -> LetterKind {
     }
 }
 
-/// Whether a text mixes letters and digits, or capitals and others, and repeats few. Enough where its place says the rest.
+/// Whether a text repeats few letters. Enough where its place says the rest.
 pub(super) fn is_varied(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let has_digits = bytes.iter().any(u8::is_ascii_digit) && bytes.iter().any(u8::is_ascii_alphabetic);
-    bytes.len() >= BYTES_MIN && different(bytes) >= 8 && (has_digits || has_both_cases(bytes))
+    text.len() >= BYTES_MIN && different(text.as_bytes()) >= 8
 }
 
 /// How many different bytes there are.

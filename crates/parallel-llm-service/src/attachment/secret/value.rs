@@ -1,4 +1,9 @@
-//! Judges names and values: which value is a password, a token or a key, and which is a placeholder, a word or an expression.
+//! Judges values: which is a password, a token or a key, and which is a placeholder, a word or an expression.
+
+use super::names::{Name, is_always_secret};
+use super::randomness::is_made_up;
+use super::references::{is_published, is_reference};
+use super::words::{is_number, reads_like_words, spelled_out};
 
 /// The shortest value that may be a password, in characters.
 const PASSWORD_CHARS_MIN: usize = 4;
@@ -9,12 +14,8 @@ const KEY_CHARS_MIN: usize = 16;
 
 /// The longest number at the end of a word, in digits: a year.
 const NUMBER_DIGITS_MAX: usize = 4;
-/// Words in names of variables that hold a password.
-const PASSWORD_WORDS: &[&str] = &["password", "passwd", "passwort", "passphrase"];
-/// The same, where they are last: `trivially_copy_pass_by_ref` is none.
-const LAST_PASSWORD_WORDS: &[&str] = &["pwd", "pass", "pw"];
-/// Words in names of variables that hold a token.
-const TOKEN_WORDS: &[&str] = &["secret", "token", "credential", "credentials", "auth", "authorization"];
+/// The letters that may be left of a usual password without its usual words: `my`, `dev1`.
+const REST_LETTERS_MAX: usize = 4;
 /// Placeholders for a secret.
 const PLACEHOLDERS: &[&str] = &[
     "your",
@@ -66,152 +67,104 @@ const NO_SECRETS: &[&str] = &[
 ];
 /// Passwords that are placeholders or defaults, alone or with a number, and parts of such.
 const USUAL: &[&str] = &[
-    "pass",
-    "anon",
-    "secret",
-    "admin",
-    "test",
-    "guest",
-    "user",
-    "root",
+    "administrator",
+    "supersecret",
+    "secure",
+    "development",
+    "artifactory",
+    "postgresql",
+    "localhost",
+    "wordpress",
+    "incorrect",
+    "sqlserver",
+    "raspberry",
+    "password",
+    "passwort",
     "postgres",
-    "mysql",
-    "mariadb",
-    "redis",
-    "rabbit",
-    "mongo",
-    "minio",
-    "demo",
-    "foo",
-    "bar",
-    "baz",
-    "qux",
-    "hello",
-    "default",
-    "change",
-    "local",
-    "docker",
+    "rabbitmq",
+    "changeit",
     "database",
+    "iloveyou",
+    "football",
+    "princess",
+    "keycloak",
+    "superset",
+    "metabase",
+    "testing",
+    "mariadb",
+    "mongodb",
+    "default",
     "service",
     "account",
-    "name",
-    "value",
+    "letmein",
+    "elastic",
+    "grafana",
+    "jenkins",
+    "develop",
+    "staging",
+    "correct",
+    "invalid",
+    "notreal",
+    "welcome",
+    "trustno",
+    "laravel",
+    "airflow",
+    "vagrant",
+    "passwd",
+    "secret",
+    "tester",
+    "rabbit",
+    "change",
+    "docker",
     "string",
+    "apikey",
+    "qwerty",
+    "github",
+    "gitlab",
+    "strong",
+    "monkey",
+    "dragon",
+    "django",
+    "oracle",
+    "zabbix",
+    "ubuntu",
+    "admin",
+    "guest",
+    "mysql",
+    "redis",
+    "mongo",
+    "minio",
+    "hello",
+    "local",
+    "value",
+    "token",
+    "login",
+    "wrong",
+    "super",
+    "rails",
+    "kafka",
+    "neo4j",
+    "sonar",
+    "nexus",
+    "test",
+    "user",
+    "root",
+    "demo",
+    "name",
     "here",
     "some",
     "mine",
     "none",
-    "token",
-    "apikey",
-    "letmein",
-    "qwerty",
-    "abc",
-    "login",
-    "github",
-    "gitlab",
-    "elastic",
-    "grafana",
-    "jenkins",
-    "wordpress",
-    "development",
-    "develop",
-    "staging",
-];
-
-/// Last words of names that describe a secret and do not hold it.
-const DESCRIBING: &[&str] = &[
-    "url",
-    "uri",
-    "endpoint",
-    "path",
-    "file",
-    "dir",
-    "name",
-    "type",
-    "id",
-    "ref",
-    "env",
-    "variable",
-    "header",
-    "field",
-    "length",
-    "ttl",
-    "expiry",
-    "expires",
-    "max",
-    "min",
-    "count",
-    "hint",
-    "label",
-    "prefix",
-    "policy",
-    "algorithm",
-    "host",
-    "issuer",
-    "audience",
-    "method",
-    "provider",
-    "class",
-    "color",
-    "size",
-    "title",
-    "message",
-    "description",
-    "format",
-    "pattern",
-    "limit",
-    "version",
-    "hash",
-];
-/// Words before `key` in names of secret keys.
-const KEY_WORDS: &[&str] =
-    &["api", "access", "secret", "private", "account", "master", "encryption", "signing", "auth", "license"];
-
-/// Further words before `key`, where only a value that a machine made counts.
-const STRONG_KEY_WORDS: &[&str] = &[
-    "session", "shared", "deploy", "jwt", "hmac", "aes", "storage", "app", "cookie", "webhook", "consumer",
-    "hash",
-];
-/// Words in names of what is no secret, though another word says so: `next_page_token`, `csrf_token`, `public_key`.
-const HARMLESS: &[&str] = &[
-    "public",
-    "page",
-    "next",
-    "continuation",
-    "csrf",
-    "xsrf",
-    "cursor",
-    "sync",
-    "cancellation",
-    "site",
-    "publishable",
+    "asdf",
+    "pass",
     "anon",
-    "sort",
-    "cache",
-    "primary",
-    "foreign",
-    "partition",
-    "idempotency",
-    "tokenizer",
-    "sha",
-    "sha1",
-    "sha256",
-    "sha512",
-    "md5",
-    "digest",
-    "checksum",
-    "fingerprint",
-    "hashed",
-    "encrypted",
-    "registration",
-    "special",
-    "bos",
-    "eos",
-    "pad",
-    "unk",
-    "mask",
-    "sep",
-    "cls",
+    "fake",
+    "solr",
+    "foo",
+    "bar",
+    "baz",
+    "qux",
+    "abc",
 ];
 
 /// Prefixes of tokens of well-known services.
@@ -231,9 +184,9 @@ const TOKEN_HEADS: &[&str] = &[
     "xoxp-",
     "xoxa-",
     "xapp-",
-    "akia",
-    "asia",
-    "aiza",
+    "AKIA",
+    "ASIA",
+    "AIza",
     "ya29.",
     "hf_",
     "gsk_",
@@ -245,19 +198,6 @@ const TOKEN_HEADS: &[&str] = &[
     "dop_v1_",
     "shpat_",
     "plm_",
-];
-
-/// Names whose value is a secret, unless it is a placeholder.
-const SECRET_NAMES: &[&str] = &[
-    "private_key",
-    "client_secret",
-    "refresh_token",
-    "refreshtoken",
-    "secretaccesskey",
-    "secret_access_key",
-    "aws_secret_access_key",
-    "identitytoken",
-    "sessiontoken",
 ];
 
 /// `https://user:password@host`, alone.
@@ -275,76 +215,32 @@ pub(super) fn is_secret(name: &str, value: &str) -> bool {
     if is_url_with_password(value) {
         return true;
     }
-    if !is_literal(value) || value.starts_with(['/', '~', '.']) || value.parse::<f64>().is_ok() {
+    if !is_literal(value) || value.starts_with(['/', '~', '.']) || is_number(value) || is_version(value) {
         return false;
+    }
+    if begins_like_token(value) {
+        return true;
     }
     // `login.password=Passwort`, a translation.
     if name.contains('.') && is_label(value) {
         return false;
     }
-    let words = words_of(name);
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let name = Name::of(name);
     let letters = value.chars().count();
-    (name_password(&words) && letters >= PASSWORD_CHARS_MIN)
-        || (has(TOKEN_WORDS) && letters >= TOKEN_CHARS_MIN)
-        || (has(&["key", "apikey", "accesskey"]) && !has(&["public"]) && looks_random(value))
-        || begins_like_token(value)
-}
-
-/// Whether these words name a password.
-fn name_password(words: &[String]) -> bool {
-    words.iter().any(|word| PASSWORD_WORDS.contains(&word.as_str()))
-        || words.last().is_some_and(|last| LAST_PASSWORD_WORDS.contains(&last.as_str()))
-}
-
-/// What a name says that its value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NameOfSecret {
-    Password,
-    Token,
-    Key,
-}
-
-impl NameOfSecret {
-    /// The kind of secret that has this name; `None` if it is the name of none.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        let words = words_of(name);
-        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-        let ends = |known: &[&str]| words.iter().any(|word| known.iter().any(|end| word.ends_with(end)));
-        if words.last().is_none_or(|last| DESCRIBING.contains(&last.as_str())) || has(HARMLESS) {
-            return None;
-        }
-        if name_password(&words) || ends(&["password", "passwd", "passphrase", "passwort"]) {
-            return Some(Self::Password);
-        }
-        let is_key = words.windows(2).any(|pair| {
-            pair[1] == "key"
-                && [KEY_WORDS, STRONG_KEY_WORDS].iter().any(|all| all.contains(&pair[0].as_str()))
-        });
-        if is_key || ends(&["apikey", "accesskey", "secretkey", "privatekey"]) {
-            return Some(Self::Key);
-        }
-        (has(TOKEN_WORDS) || ends(&["token", "secret"])).then_some(Self::Token)
-    }
-}
-
-/// The words of a variable's name, which may be written `API_KEY`, `api-key` or `apiKey`.
-fn words_of(name: &str) -> Vec<String> {
-    let mut spaced = String::new();
-    let mut was_lower = false;
-    for letter in name.chars() {
-        if was_lower && letter.is_ascii_uppercase() {
-            spaced.push('_');
-        }
-        was_lower = letter.is_ascii_lowercase();
-        spaced.push(letter.to_ascii_lowercase());
-    }
-    spaced.split(['_', '-', '.']).map(str::to_owned).collect()
+    !name.is_harmless()
+        && !is_expression_of_names(value)
+        && ((name.is_password() && letters >= PASSWORD_CHARS_MIN && !is_default(value))
+            || (name.is_token() && letters >= TOKEN_CHARS_MIN && !is_made_up(value))
+            || (name.has(&["key", "apikey", "accesskey"]) && looks_random(value)))
 }
 
 /// Whether this is a literal value, and no placeholder or expression.
 pub(super) fn is_literal(value: &str) -> bool {
-    let value = value.trim().trim_matches(['"', '\'']).to_lowercase();
+    let value = value.trim().trim_matches(['"', '\'']);
+    if is_reference(value) || is_published(value) {
+        return false;
+    }
+    let value = value.to_lowercase();
     !value.is_empty()
         && !["true", "false", "yes", "no", "on", "off", "null", "none"].contains(&value.as_str())
         && !value.contains(|letter: char| letter.is_whitespace() || "()[]{}".contains(letter))
@@ -361,8 +257,9 @@ fn is_variable(value: &str) -> bool {
 }
 
 fn begins_like_token(value: &str) -> bool {
-    let value = value.to_lowercase();
-    value.len() >= KEY_CHARS_MIN && TOKEN_HEADS.iter().any(|head| value.starts_with(head))
+    value.len() >= KEY_CHARS_MIN
+        && TOKEN_HEADS.iter().any(|head| value.starts_with(head))
+        && !is_made_of_words(value)
 }
 
 /// Whether a value is long and mixes letters and digits, as no word does.
@@ -377,29 +274,34 @@ pub(super) fn looks_random(value: &str) -> bool {
 pub(super) fn declares_secret(name: &str, value: &str) -> bool {
     let value = value.trim().trim_matches(['"', '\'']);
     let value =
-        ["Bearer ", "Basic ", "token "].iter().find_map(|head| value.strip_prefix(head)).unwrap_or(value);
+        ["Bearer ", "token ", "SSWS "].iter().find_map(|head| value.strip_prefix(head)).unwrap_or(value);
     if is_url_with_password(value) || is_connection_with_password(value) || is_token(value) {
         return true;
     }
     // A path, or a reference to another value.
-    if !is_literal(value) || value.starts_with(['/', '~', '.', '!', '&', '*', '|']) {
+    if !is_literal(value) || value.starts_with(['/', '~', '.', '!', '&', '*', '|']) || is_version(value) {
         return false;
     }
-    let words = words_of(name);
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    let describes = words.last().is_some_and(|last| DESCRIBING.contains(&last.as_str()));
+    let is_named = is_always_secret(name);
+    let name = Name::of(name);
+    if name.is_harmless() || name.is_reference() || is_word(&name, value) {
+        return false;
+    }
     let letters = value.chars().count();
-    // `adminPasswordKey` names the field of another document.
-    let is_reference = matches!(words.as_slice(), [.., before, last] if last == "key" && PASSWORD_WORDS.contains(&before.as_str()));
-    if describes || has(HARMLESS) || is_reference || is_word(&words, value) {
-        return false;
-    }
-    let is_key = words.iter().any(|word| word.ends_with("apikey") || word.ends_with("accesskey"))
-        || words.windows(2).any(|pair| KEY_WORDS.contains(&pair[0].as_str()) && pair[1] == "key");
-    let is_named = SECRET_NAMES.contains(&name.to_lowercase().as_str());
-    (name_password(&words) && letters >= PASSWORD_CHARS_MIN)
+    (name.is_password() && letters >= PASSWORD_CHARS_MIN && !is_default(value))
         || (is_named && letters >= TOKEN_CHARS_MIN)
-        || ((is_key || has(TOKEN_WORDS)) && letters >= TOKEN_CHARS_MIN && !is_made_of_words(value))
+        || ((name.is_key_of_document() || name.is_token())
+            && letters >= TOKEN_CHARS_MIN
+            && !is_made_up(value)
+            && !is_made_of_words(value))
+}
+
+/// `0.5.0`, `^1.7`, `2.0.0-rc1`.
+fn is_version(value: &str) -> bool {
+    let value = value.trim_start_matches(['^', '~', '=', 'v']);
+    let number = value.split(['-', '+']).next().unwrap_or_default();
+    number.contains('.')
+        && number.split('.').all(|part| !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit()))
 }
 
 /// A token of a well-known service, or a signed one such as a JWT.
@@ -422,25 +324,29 @@ fn is_connection_with_password(text: &str) -> bool {
         .map(|(name, value)| (name.trim().to_lowercase(), value.trim()))
         .collect();
     let has = |known: &[&str]| pairs.iter().any(|(name, _)| known.contains(&name.as_str()));
-    let is_password = |(name, value): &(String, &str)| name_password(&words_of(name)) && is_literal(value);
+    let is_password = |(name, value): &(String, &str)| Name::of(name).is_password() && is_literal(value);
     has(&["server", "data source", "host", "address", "addr", "network address"])
         && pairs.iter().any(is_password)
 }
 
 /// Whether the value of a name is a word of a language: a label, a type, or the name of another value.
-fn is_word(words: &[String], value: &str) -> bool {
+fn is_word(name: &Name, value: &str) -> bool {
     let lower = value.to_lowercase();
-    let is_expression = value.contains('.') && is_made_of_words(value);
     // `db-secret`, the name of one.
     let parts = || lower.split(['-', '_']);
     let is_name = parts().count() > 1
         && parts().all(|part| part.bytes().all(|byte| byte.is_ascii_lowercase()))
         && parts().any(|part| NO_SECRETS.contains(&part) || part == "credentials");
     is_name
-        || words.contains(&lower)
+        || name.has_word(&lower)
         || NO_SECRETS.contains(&lower.as_str())
         || is_label(value)
-        || is_expression
+        || is_expression_of_names(value)
+}
+
+/// `server.token`, the value of another name.
+pub(super) fn is_expression_of_names(value: &str) -> bool {
+    value.contains('.') && is_made_of_words(value)
 }
 
 /// Whether a value is a word as it stands in a form or a menu: `Passwort`.
@@ -459,7 +365,22 @@ pub(super) fn is_usual(value: &str) -> bool {
         .to_ascii_lowercase();
     let is_of_letters =
         stem.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_' | b'.'));
-    is_of_letters && (stem.len() < 3 || USUAL.iter().any(|word| stem.contains(word)))
+    is_of_letters && (stem.len() < 3 || is_made_of_usual(&stem))
+}
+
+/// The same, also with digits and signs in place of letters: `P@ssw0rd`.
+fn is_default(value: &str) -> bool {
+    is_usual(value) || is_usual(&spelled_out(value))
+}
+
+/// Whether little is left of a text without its usual words: `mysecretpassword`, and no `barracuda`.
+fn is_made_of_usual(stem: &str) -> bool {
+    let mut left = stem.replace(['-', '_', '.'], "");
+    let before = left.len();
+    for word in USUAL {
+        left = left.replace(word, "");
+    }
+    left.len() < before && left.len() <= REST_LETTERS_MAX
 }
 
 /// Whether each part of a value is letters, with a short number at the end: `oauth2/token`, `blue-500`, `docs.example.org`.
@@ -468,5 +389,5 @@ pub(super) fn is_made_of_words(value: &str) -> bool {
     parts.all(|part| {
         let word = part.trim_end_matches(|letter: char| letter.is_ascii_digit());
         part.len() - word.len() <= NUMBER_DIGITS_MAX && !word.contains(|letter: char| letter.is_ascii_digit())
-    })
+    }) && reads_like_words(value)
 }
