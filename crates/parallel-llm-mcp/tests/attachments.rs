@@ -296,7 +296,9 @@ fn too_many_or_too_large_files_are_refused_unread() {
       next: attach less, or raise the setting `attachment_bytes_max`
     ");
     let many: Vec<String> = (1..=21).map(|number| format!("--attach={number}.png")).collect();
-    many.iter().for_each(|flag| drop(sandbox.write(&flag["--attach=".len()..], png())));
+    for flag in &many {
+        sandbox.write(&flag["--attach=".len()..], png());
+    }
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let many = sandbox.call(["ask", "-m", VISION_MODEL, "What is it?"]).args(many);
     insta::assert_snapshot!(refusal(&sandbox, many), @r"
@@ -341,8 +343,8 @@ fn a_compressed_document_is_priced_by_its_text() {
     --- stdout
     --- stderr
     attached: 1 file, 1782 bytes, about 222000 tokens for each model
-    error[budget]: the run may cost up to $0.60; the budget is $0.50
-      next: allow it with `--budget 0.61`, lower `--max-tokens`, or ask fewer or cheaper models
+    error[budget]: the run may cost up to $0.72; the budget is $0.50
+      next: allow it with `--budget 0.72`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
 }
 

@@ -233,7 +233,7 @@ fn a_dry_run_lists_everything_that_would_be_sent() {
       the attachment `notes/a.md`, 7 bytes
       the conversation of run <run>, 35 bytes
     Attached: 1 file, 7 bytes, about 9 tokens for each model.
-    Cost: about $0.015 with 1500 tokens for each reply, at most $0.16. The budget is $3.00.
+    Cost: about $0.015 with 1500 tokens for each reply, at most $0.16 if no call fails. The budget is $3.00.
     --- stderr
     going on with the conversation of run <run>
     ");
@@ -384,6 +384,10 @@ fn files_and_models_are_not_sent_as_words() {
     error[usage]: `--output ./a.txt` would replace a file of the question
       next: write it like `--output ./a.answer.txt`
     "#);
+}
+
+#[test]
+fn stdin_without_text_or_without_a_command_is_no_question() {
     insta::assert_snapshot!(refused(&["ask", "explain", "-"], Some("")), @r#"
     ["ask", "explain", "-"]
     error[prompt_empty]: stdin gives no text, and the question would go without it

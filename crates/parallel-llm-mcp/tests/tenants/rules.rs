@@ -87,6 +87,7 @@ const RULES: &[(&str, Rule)] = &[
     ("Models::cached_names", READ),
     ("Models::check", READ),
     ("Models::find", READ),
+    ("Models::is_name", READ),
     ("Models::overview", READ),
     ("Readiness::check", Rule::Anyone),
     ("Retention::purge", Rule::Owner),
@@ -150,6 +151,7 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
         "Access::list_tokens" => service.access.list_tokens().await.map(drop),
         "History::load" => service.runs.load(unknown).await.map(drop),
         "Models::cached_names" => service.models.cached_names().await.map(drop),
+        "Models::is_name" => service.models.is_name("x").await.map(drop),
         "Models::overview" => service.models.overview("").await.map(drop),
         // Only a probe that was planned can run.
         "Doctor::plan_probe" | "Doctor::probe" => service.doctor.plan_probe().await.map(drop),

@@ -18,7 +18,7 @@ use super::outgoing::{Outgoing, Source};
 use super::prompt::PromptText;
 use super::template::Template;
 use super::view::{Leaving, ProgressStyle, View};
-use super::{CommandContext, answer_file, dry_run, flow, mistyped, near_file, prompt};
+use super::{CommandContext, answer_file, dry_run, flow, near_file, prompt, second_model};
 use crate::exit;
 use crate::terminal::summary;
 use parallel_llm_service::Question;
@@ -385,7 +385,7 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     ask.progress.check(&context.console)?;
     let settings = &context.service.settings;
     ask.set_strategy(settings)?;
-    mistyped::check_models(&ask.behind_models, &context.service.models).await?;
+    second_model::check(&ask.behind_models, &context.service.models).await?;
     ask.resolve_continued(context).await?;
     let Draft { message, attached, parts } = ask.draft(context).await?;
     let mut question = ask.question(message)?;
@@ -401,7 +401,9 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     };
     let page = if ask.open { Some(BoundPage::bind(context).await?) } else { None };
     let quote = context.service.ask.quote(question).await?;
-    quote.plan().map_or(Ok(()), dry_run::check_panel)?;
+    // Without a limit a model is asked that its provider does not list.
+    let limited = quote.plan().filter(|plan| !plan.budget.is_unlimited());
+    limited.map_or(Ok(()), dry_run::check_panel)?;
     if !attached.is_empty() {
         context.console.say(&format!("attached: {attached}"));
     }

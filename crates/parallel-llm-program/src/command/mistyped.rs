@@ -11,7 +11,6 @@ use parallel_llm_engine::value::invisible::is_invisible;
 use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_service::Models;
 
 use super::ask::Ask;
 use super::{Arguments, Command, Work, help, typed_line};
@@ -49,15 +48,14 @@ pub(super) fn check_dashes(arguments: &[OsString]) -> Result<(), Failure> {
     let (name, value) = rest.split_at(end);
     let mut letters = name.chars();
     let short = letters.next().filter(|letter| letters.next().is_none() && shorts.contains(letter));
-    let meant = match short {
-        Some(letter) => Some(format!("-{letter}{value}")),
-        None => {
-            // A sentence may begin with a dash; a single word behind one is a flag, known or not.
-            let is_word = !rest.contains(char::is_whitespace);
-            let exact = longs.iter().copied().find(|long| *long == name);
-            let long = exact.or_else(|| nearest(name, longs.iter().copied()).filter(|_| is_word));
-            long.map(|name| format!("--{name}{value}"))
-        }
+    let meant = if let Some(letter) = short {
+        Some(format!("-{letter}{value}"))
+    } else {
+        // A sentence may begin with a dash; a single word behind one is a flag, known or not.
+        let is_word = !rest.contains(char::is_whitespace);
+        let exact = longs.iter().copied().find(|long| *long == name);
+        let long = exact.or_else(|| nearest(name, longs.iter().copied()).filter(|_| is_word));
+        long.map(|name| format!("--{name}{value}"))
     };
     if meant.is_none() && rest.contains(char::is_whitespace) {
         return Ok(());
@@ -115,26 +113,6 @@ fn behind_models(ask: &Ask, arguments: &[OsString]) -> Vec<String> {
         found.extend(behind.iter().filter(is_certain).map(|word| (*word).clone()));
     }
     found
-}
-
-/// Refuses a word behind the value of `-m` that is the name of another model: `-m` takes one.
-pub(super) async fn check_models(words: &[String], models: &Models) -> Result<(), Failure> {
-    let mut named = Vec::new();
-    for word in words {
-        if models.is_name(word).await {
-            named.push(word.as_str());
-        }
-    }
-    if named.is_empty() {
-        return Ok(());
-    }
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    let line = typed_line::again(&arguments, |_, word| {
-        named.contains(&word).then(|| vec!["-m".to_owned(), typed_line::quoted(word)])
-    });
-    let shown = named.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let message = format!("`-m` takes one model, and {shown} behind it would be sent as text");
-    Err(Failure::new(Code::Usage, message).with_next(Next::Type(line.into())))
 }
 
 /// `ask help` asks for the help of the program, not of the models.
@@ -221,7 +199,7 @@ fn is_entry(word: &str) -> bool {
 
 /// Whether a file's name is no word that a sentence may have.
 fn is_hardly_a_word(word: &str) -> bool {
-    let is_word = word.chars().all(|letter| letter.is_lowercase());
+    let is_word = word.chars().all(char::is_lowercase);
     Path::new(word).is_file() && !is_word
 }
 

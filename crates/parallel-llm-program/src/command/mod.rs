@@ -32,6 +32,7 @@ mod piped;
 mod presets;
 mod prompt;
 mod runs;
+mod second_model;
 mod serve;
 mod simulate;
 mod store;

@@ -12,9 +12,9 @@ const HOME: &str = "~/";
 /// The path with the home folder in place of `~/`, unless there is a folder of that name.
 pub(super) fn at_home(path: &Path) -> Cow<'_, Path> {
     let below = path.to_str().and_then(|path| path.strip_prefix(HOME));
-    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
     match (below, home) {
-        (Some(below), Some(home)) if path.symlink_metadata().is_err() => Path::new(&home).join(below).into(),
+        (Some(below), Some(home)) if path.symlink_metadata().is_err() => home.join(below).into(),
         _ => path.into(),
     }
 }

@@ -55,7 +55,8 @@ fn unmarked(word: &str) -> Option<PathBuf> {
         let is_name = word.contains('/') || Path::new(word).extension().is_some();
         is_name && Path::new(word).is_file()
     };
-    [word, word.trim_end_matches('.')].into_iter().find(is_file).map(Into::into)
+    let at_end = |letter: char| letter == '.' || is_around(letter);
+    [word, word.trim_end_matches(at_end)].into_iter().find(is_file).map(Into::into)
 }
 
 /// Whether a sign stands around names in a sentence.

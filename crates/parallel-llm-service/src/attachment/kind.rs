@@ -98,7 +98,6 @@ impl Kind {
             _ => head,
         };
         match Self::of(valid) {
-            Self::Text if head.contains(&0) => Self::Refused("binary data"),
             EMPTY if !head.is_empty() => Self::Refused("binary data"),
             kind => kind,
         }
@@ -108,9 +107,10 @@ impl Kind {
 /// What bytes with zeros among them are, which no text in UTF-8 has.
 fn zeros(bytes: &[u8]) -> &'static str {
     let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
-    let zeros = sample.iter().filter(|byte| **byte == 0).count();
-    // In UTF-16 each letter of most scripts of Europe has one; blanks and line ends have one in any script.
-    if zeros * 4 >= sample.len() && zeros * 2 <= sample.len() + 1 { UTF_16 } else { BINARY }
+    let at = |parity: usize| sample.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
+    // In UTF-16 each letter of most scripts of Europe has one on the same side; blanks and line ends have one in any script.
+    let (zeros, others) = (at(0).max(at(1)), at(0).min(at(1)));
+    if zeros * 4 >= sample.len() && others * 8 <= zeros { UTF_16 } else { BINARY }
 }
 
 /// Whether bytes that are not UTF-8 are a text all the same: it has no control characters, and hardly begins with one of
@@ -215,7 +215,7 @@ mod tests {
             // The head ends within a letter.
             (&"größ".as_bytes()[..4], Kind::Text),
             (b"GIF89a\0\0", GIF),
-            (b"archive\0\0\0", Kind::Refused("binary data")),
+            (b"archive\0\0\0", Kind::Refused(BINARY)),
             (b"\xc3", Kind::Refused("binary data")),
             (b"\xff\x00\xff", Kind::Refused("binary data of an unknown kind")),
         ] {

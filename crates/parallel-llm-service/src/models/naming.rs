@@ -18,6 +18,7 @@ use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
 use super::Models;
 use super::catalogue::Wanted;
 use super::lists::Lists;
+use crate::access::Scope;
 
 /// The most models that a refusal names: enough to see what to add to the name.
 const CANDIDATES_MAX: usize = 8;
@@ -32,19 +33,20 @@ pub(crate) struct InFull {
 
 impl Models {
     /// Whether a word is the name of a model, as far as the lists at hand know. Nothing is fetched.
-    pub async fn is_name(&self, word: &str) -> bool {
+    pub async fn is_name(&self, word: &str) -> Result<bool, Failure> {
+        self.principal.check(Scope::Read)?;
         if self.settings().aliases.expand(word) != word {
-            return true;
+            return Ok(true);
         }
         let providers = &self.lists.providers;
-        let Some(model) = providers.model_of(word) else { return false };
-        let Some(provider) = providers.find(&model.provider) else { return false };
+        let Some(model) = providers.model_of(word) else { return Ok(false) };
+        let Some(provider) = providers.find(&model.provider) else { return Ok(false) };
         let known = self.lists.of(provider, Wanted::Cached).await.known;
         let catalogue = known.list.map(|list| list.catalogue);
-        catalogue.is_some_and(|catalogue| {
+        Ok(catalogue.is_some_and(|catalogue| {
             let is_listed = catalogue.find(&model.model).is_some();
             is_listed || !matches!(catalogue.named(&model.model), NamedModels::None)
-        })
+        }))
     }
 }
 
