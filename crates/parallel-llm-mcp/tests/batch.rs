@@ -89,7 +89,7 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
     assert_eq!(output.code, Some(3));
     assert_eq!(output.text().trim().len(), 26, "stdout has the id");
     insta::assert_snapshot!(output.summary(), @"
-    batch <run>: 5 questions; they cost about $0.061, $0.64 at most, and the budget is $3.00
+    batch <run>: 5 questions; they cost about $0.061, $0.64 at most if no call fails, and the budget is $3.00
     line 4 is left out: it is not a JSON object of a question: the end comes while parsing an object at character 14
     line 5 is left out: it is not a JSON object
     line 6 is left out: there is no field `prmpt`
@@ -216,7 +216,7 @@ fn no_credit_pauses_a_batch_and_resuming_asks_the_rest() {
     );
     assert_eq!(paused["pause"]["code"], "credits");
     insta::assert_snapshot!(output.masked(&output.stderr), @"
-    batch <run>: 6 questions; they cost about $0.090, $0.96 at most, and the budget is $3.00
+    batch <run>: 6 questions; they cost about $0.090, $0.96 at most if no call fails, and the budget is $3.00
     [....................] 0 of 6 · $0.00 of $3.00
     batch <run> (questions.jsonl): paused
     0 of 6 answered, 6 waiting
@@ -283,6 +283,35 @@ fn prices_that_rise_after_submission_are_kept_within_the_budget() {
     assert_eq!(sandbox.asked(ADA), 2);
     worker.signal("TERM");
     assert_eq!(worker.wait().code, Some(143));
+}
+
+#[test]
+fn calls_of_unknown_cost_stay_within_the_budget() {
+    // Nothing is heard of a request, so it may have been paid for, and it is made again by itself.
+    let sandbox = sandbox().scripted(ADA, Script::fault(Fault::AcceptAndClose));
+    let file = questions(&sandbox, 1);
+    let price = "{ input_usd_per_million = 0, output_usd_per_million = 10 }";
+    sandbox.write(".config/parallel-llm-mcp/config.toml", format!("[prices]\n\"{ADA}\" = {price}\n"));
+    // Half a cent each: two fit.
+    let output = submit(&sandbox, &file, &["--budget", "0.012", "--max-tokens", "500"]);
+    assert_eq!(output.code, Some(5), "{}", output.stderr);
+    assert_eq!(sandbox.asked(ADA), 2);
+    let now = fields(&status(&sandbox), &["state", "waiting", "cost_usd", "reserved_usd"]);
+    assert_eq!(now, json!({"state": "paused", "waiting": 1, "cost_usd": 0.01, "reserved_usd": 0.0}));
+}
+
+#[test]
+fn a_question_that_fits_does_not_wait_for_one_that_does_not() {
+    let sandbox = sandbox();
+    let price = "{ input_usd_per_million = 0, output_usd_per_million = 10 }";
+    sandbox.write(".config/parallel-llm-mcp/config.toml", format!("[prices]\n\"{ADA}\" = {price}\n"));
+    let lines = [(1, 50_000), (2, 500)]
+        .map(|(id, cap)| json!({"id": id.to_string(), "prompt": "Why?", "max_tokens": cap}));
+    let file = sandbox.write("q.jsonl", lines.map(|line| line.to_string()).join("\n"));
+    let output = submit(&sandbox, &file, &["--budget", "0.1"]);
+    assert_eq!(output.code, Some(5), "{}", output.stderr);
+    let now = fields(&status(&sandbox), &["state", "answered", "waiting"]);
+    assert_eq!(now, json!({"state": "paused", "answered": 1, "waiting": 1}));
 }
 
 #[test]

@@ -411,7 +411,13 @@ impl Transaction {
         fn add_to_batch(&mut self, batch_id: BatchId, sums: &BatchSums, settled_at_ms: Option<i64>) -> Result<()>;
         fn delete_batch(&mut self, batch_id: BatchId) -> Result<bool>;
         fn insert_job(&mut self, batch_id: BatchId, job: &NewJobRow) -> Result<bool>;
-        fn waiting_jobs(&mut self, batch_id: BatchId, now_ms: i64, limit: usize) -> Result<Vec<JobRow>>;
+        fn waiting_jobs(
+            &mut self,
+            batch_id: BatchId,
+            now_ms: i64,
+            room: PicoUsd,
+            limit: usize
+        ) -> Result<Vec<JobRow>>;
         fn claim_jobs(&mut self, batch_id: BatchId, lines: &[i64], stamp: &Stamp) -> Result<()>;
         fn end_job(&mut self, batch_id: BatchId, line: i64, end: &JobEndRow<'_>) -> Result<()>;
         fn retry_failed(&mut self, batch_id: BatchId, resend: bool) -> Result<u64>;

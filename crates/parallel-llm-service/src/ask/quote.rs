@@ -92,7 +92,7 @@ impl Quote {
 
     /// The same with a budget of at most this.
     #[must_use]
-    pub(super) fn at_most(mut self, limit: PicoUsd) -> Self {
+    pub(crate) fn at_most(mut self, limit: PicoUsd) -> Self {
         match &mut self.resolved {
             Resolved::Join(_) => {}
             Resolved::Ask { plan, .. } => plan.budget = plan.budget.min(limit),

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{Batches, question};
-use crate::ask::{Asking, Continuation, Quote};
+use crate::ask::{Asking, Continuation, Quote, QuotedCost};
 use crate::runs::{KnownRun, RunHandle};
 
 /// How often a worker looks for jobs while it has room and found none, and whether its batches were cancelled.
@@ -181,8 +181,8 @@ impl JobWork {
 
     /// Asks the job, and returns how it ended.
     async fn end(&self, job: &ClaimedJob) -> JobEnd {
-        let handle = match self.begin(job).await {
-            Ok(handle) => handle,
+        let RunOfJob { handle, is_held_back } = match self.begin(job).await {
+            Ok(begun) => begun,
             Err(Unbegun::Refused(failure)) => return end_of_refusal(failure, job),
             Err(Unbegun::Dearer(worst_case)) => return end_of_dearer(worst_case, job),
         };
@@ -194,15 +194,15 @@ impl JobWork {
                 handle.closed().await;
             }
         }
-        handle.with_run(|run| end_of_run(run, job.attempts))
+        handle.with_run(|run| end_of_run(run, job.attempts, is_held_back))
     }
 
     /// Begins the run of a job, or goes on with the one that it has.
-    async fn begin(&self, job: &ClaimedJob) -> Result<RunHandle, Unbegun> {
+    async fn begin(&self, job: &ClaimedJob) -> Result<RunOfJob, Unbegun> {
         if let Some(id) = job.run_id
-            && let Some(handle) = self.go_on(id, job).await?
+            && let Some(begun) = self.go_on(id, job).await?
         {
-            return Ok(handle);
+            return Ok(begun);
         }
         match begin_reserved(self.asking.quote(question::of_job(job)?), job).await {
             // The settings have changed since it was asked first; its answers are paid for.
@@ -215,23 +215,34 @@ impl JobWork {
     }
 
     /// The run of an earlier claim, continued if it lacks something; `None` if it was removed.
-    async fn go_on(&self, id: RunId, job: &ClaimedJob) -> Result<Option<RunHandle>, Unbegun> {
+    async fn go_on(&self, id: RunId, job: &ClaimedJob) -> Result<Option<RunOfJob>, Unbegun> {
         let name = id.to_string();
-        let status = match self.asking.history.seek(&name).await {
+        let facts = |run: &Run| (run.status, run.cost_max());
+        let (status, spent) = match self.asking.history.seek(&name).await {
             Err(failure) if failure.code == Code::RunNotFound => return Ok(None),
             Err(failure) => return Err(failure.into()),
-            Ok(KnownRun::Live(handle)) => handle.with_run(|run| run.status),
-            Ok(KnownRun::Past(past)) => past.run.status,
+            Ok(KnownRun::Live(handle)) => handle.with_run(facts),
+            Ok(KnownRun::Past(past)) => facts(&past.run),
         };
-        let past = || async { Ok(self.asking.history.watch(&name).await.map(Some)?) };
+        let past = || async {
+            Ok(self
+                .asking
+                .history
+                .watch(&name)
+                .await
+                .map(|handle| Some(RunOfJob { handle, is_held_back: false }))?)
+        };
+        // The run's own budget may be what was kept back for it first.
+        let own = question::of_job(job)?.request.budget.unwrap_or(self.asking.planner.settings().budget);
+        let budget = Some(if own.is_unlimited() { own } else { own.minus(spent) });
         let continuation = match status {
             RunStatus::Complete => return past().await,
             // A server may be continuing it at this moment.
-            RunStatus::Interrupted if !job.resend => Continuation::TakeOver { budget: None },
-            _ => Continuation::Resume { resend: job.resend, budget: None },
+            RunStatus::Interrupted if !job.resend => Continuation::TakeOver { budget },
+            _ => Continuation::Resume { resend: job.resend, budget },
         };
         match begin_reserved(self.asking.quote_continuation(&name, continuation), job).await {
-            Ok(handle) => Ok(Some(handle)),
+            Ok(begun) => Ok(Some(begun)),
             // Nothing of it can be asked again, or another process is at it.
             Err(Unbegun::Refused(failure)) if matches!(failure.code, Code::Usage | Code::Busy) => {
                 past().await
@@ -253,6 +264,13 @@ impl JobWork {
     }
 }
 
+/// A run of a job.
+struct RunOfJob {
+    handle: RunHandle,
+    /// Whether it may spend less than its own budget allows.
+    is_held_back: bool,
+}
+
 /// Why a job's run did not begin.
 enum Unbegun {
     /// It was refused.
@@ -267,18 +285,23 @@ impl From<Failure> for Unbegun {
     }
 }
 
-/// Begins a run that may cost no more than the batch keeps back for it.
+/// Begins a run that spends no more than the batch keeps back for it, also where it asks again or asks another model instead.
 async fn begin_reserved(
     quote: impl Future<Output = Result<Quote, Failure>>,
     job: &ClaimedJob,
-) -> Result<RunHandle, Unbegun> {
+) -> Result<RunOfJob, Unbegun> {
     let quote = quote.await?;
-    let worst_case = quote.cost().worst_case.known_part();
-    if worst_case > job.reserved { Err(Unbegun::Dearer(worst_case)) } else { Ok(quote.begin().await?) }
+    let QuotedCost { worst_case, budget, .. } = quote.cost();
+    if worst_case.known_part() > job.reserved {
+        return Err(Unbegun::Dearer(worst_case.known_part()));
+    }
+    let is_held_back = budget > job.reserved && !budget.is_unlimited();
+    let quote = if is_held_back { quote.at_most(job.reserved) } else { quote };
+    Ok(RunOfJob { handle: quote.begin().await?, is_held_back })
 }
 
-/// The end of a job whose run has ended.
-fn end_of_run(run: &Run, attempts: u32) -> JobEnd {
+/// The end of a job whose run has ended. What a call of unknown cost may have cost counts as spent.
+fn end_of_run(run: &Run, attempts: u32, is_held_back: bool) -> JobEnd {
     let failures: Vec<&Failure> = run.seats.iter().filter_map(|seat| seat.failure.as_ref()).collect();
     let pause = failures.iter().find(|failure| failure.code.stops_key()).map(|failure| (*failure).clone());
     let outcome = run.outcome.as_ref();
@@ -290,7 +313,10 @@ fn end_of_run(run: &Run, attempts: u32) -> JobEnd {
         let why = reason(run);
         // A call whose end is unknown is not made again by itself, because it may have been paid.
         let waits = run.seats.iter().filter(|seat| seat.status == SeatStatus::Failed);
-        let waits = waits.filter_map(|seat| seat.failure.as_ref()).filter(|failure| failure.code.retryable());
+        let waits = waits.filter_map(|seat| seat.failure.as_ref()).filter(|failure| {
+            // What its own budget allows is kept back for anew.
+            failure.code.retryable() || (is_held_back && failure.code == Code::Budget)
+        });
         let asked_ms = waits.clone().filter_map(|failure| failure.retry_after_ms).max();
         let may_pass = waits.count() > 0 && run.status != RunStatus::Cancelled;
         if pause.is_some() {
@@ -301,7 +327,7 @@ fn end_of_run(run: &Run, attempts: u32) -> JobEnd {
             JobResult::Failed(why)
         }
     };
-    JobEnd { run_id: Some(run.plan.run_id), cost: Some(run.cost()), result, pause, worst_case: None }
+    JobEnd { run_id: Some(run.plan.run_id), cost: Some(run.cost_max()), result, pause, worst_case: None }
 }
 
 /// Why a run has no answer, with what each model said: a list of jobs has one line for each.

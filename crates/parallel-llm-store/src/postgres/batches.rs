@@ -173,20 +173,22 @@ impl Transaction {
         Ok(self.execute(sql, values)? == 1)
     }
 
-    /// The first jobs of a batch that may be claimed now, and that no other process is claiming.
+    /// The first jobs of a batch that may be claimed now, and that money is kept back for or this much is enough for, and that no
+    /// other process is claiming.
     pub(crate) fn waiting_jobs(
         &mut self,
         batch_id: BatchId,
         now_ms: i64,
+        room: PicoUsd,
         limit: usize,
     ) -> Result<Vec<JobRow>, DatabaseError> {
         let sql = concat!(
             "SELECT ",
             job_row_columns!(),
             " FROM batch_jobs WHERE batch_id = $1 AND state = 'waiting' AND not_before_ms <= $2 ",
-            "ORDER BY not_before_ms, line LIMIT $3 FOR UPDATE SKIP LOCKED"
+            "AND (is_reserved OR worst_case_pico_usd <= $3) ORDER BY not_before_ms, line LIMIT $4 FOR UPDATE SKIP LOCKED"
         );
-        self.session.rows(sql, &[&batch_id.to_string(), &now_ms, &integer(limit as u64)], job_row)
+        self.session.rows(sql, &[&batch_id.to_string(), &now_ms, &room.0, &integer(limit as u64)], job_row)
     }
 
     /// Gives jobs to the process of this stamp.

@@ -163,20 +163,21 @@ impl Transaction {
         Ok(self.execute(sql, values)? == 1)
     }
 
-    /// The first jobs of a batch that may be claimed now.
+    /// The first jobs of a batch that may be claimed now, and that money is kept back for or this much is enough for.
     pub(crate) fn waiting_jobs(
         &mut self,
         batch_id: BatchId,
         now_ms: i64,
+        room: PicoUsd,
         limit: usize,
     ) -> Result<Vec<JobRow>, DatabaseError> {
         let sql = concat!(
             "SELECT ",
             job_row_columns!(),
             " FROM batch_jobs WHERE batch_id = ? AND state = 'waiting' AND not_before_ms <= ? ",
-            "ORDER BY not_before_ms, line LIMIT ?"
+            "AND (is_reserved = 1 OR worst_case_pico_usd <= ?) ORDER BY not_before_ms, line LIMIT ?"
         );
-        self.reader().rows(sql, (batch_id.to_string(), now_ms, integer(limit as u64)), job_row)
+        self.reader().rows(sql, (batch_id.to_string(), now_ms, room.0, integer(limit as u64)), job_row)
     }
 
     /// Gives jobs to the process of this stamp.

@@ -149,9 +149,9 @@ fn claim(
     if batch.state != BatchState::Running {
         return Ok(Some(Claims { jobs: Vec::new(), batch }));
     }
-    let waiting = transaction.waiting_jobs(batch_id, stamp.now_ms, limit)?;
+    let room = PicoUsd(batch.budget.0.saturating_sub(batch.spent.0).saturating_sub(batch.reserved.0));
+    let waiting = transaction.waiting_jobs(batch_id, stamp.now_ms, room, limit)?;
     let (mut jobs, mut sums) = (Vec::new(), BatchSums::default());
-    let mut beyond = None;
     for job in waiting {
         if !job.is_sound(batch_id) {
             let why = damage::failure(&format!("line {} of the batch {batch_id}", job.line));
@@ -170,11 +170,9 @@ fn claim(
             continue;
         }
         if !job.is_reserved {
-            let so_far =
-                batch.spent.0.saturating_add(batch.reserved.0).saturating_add(sums.reserved_pico_usd);
-            if so_far.saturating_add(job.worst_case.0) > batch.budget.0 {
-                beyond = Some(job.worst_case);
-                break;
+            // A job that fits does not wait for one that does not.
+            if sums.reserved_pico_usd.saturating_add(job.worst_case.0) > room.0 {
+                continue;
             }
             sums.reserved_pico_usd += job.worst_case.0;
         }
@@ -184,7 +182,9 @@ fn claim(
     transaction.claim_jobs(batch_id, &lines, stamp)?;
     transaction.add_to_batch(batch_id, &sums, None)?;
     let is_idle = batch.reserved.0 + sums.reserved_pico_usd == 0 && batch.running == 0 && jobs.is_empty();
-    if let Some(worst_case) = beyond.filter(|_| is_idle) {
+    let beyond =
+        if is_idle { transaction.waiting_jobs(batch_id, stamp.now_ms, PicoUsd::MAX, 1)? } else { Vec::new() };
+    if let Some(JobRow { worst_case, .. }) = beyond.first() {
         let message = format!(
             "the batch has spent {} of its budget of {}, and its next job may cost {worst_case}",
             batch.spent, batch.budget

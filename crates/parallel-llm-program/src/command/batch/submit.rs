@@ -184,7 +184,7 @@ fn report(context: &CommandContext<'_>, submitted: &Submitted) {
     let Submitted { batch, likely, worst_case, bad } = submitted;
     let console = &context.console;
     console.say(&format!(
-        "batch {}: {} questions; they cost about {likely}, {worst_case} at most, and the budget is {}",
+        "batch {}: {} questions; they cost about {likely}, {worst_case} at most if no call fails, and the budget is {}",
         batch.id,
         batch.open(),
         batch.budget
