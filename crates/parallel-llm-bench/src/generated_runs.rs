@@ -204,7 +204,11 @@ impl Random {
         };
         let attempt = |seat: &Seat| Attempt { slot: CallerSlot::Seat(seat.number), number: 1 };
         let mut events = vec![Event::Started { plan_hash: plan.plan_hash.clone(), reserved: PicoUsd::ZERO }];
-        events.extend(plan.seats.iter().map(|seat| Event::Sent { attempt: attempt(seat), prompt: None }));
+        events.extend(plan.seats.iter().map(|seat| Event::Sent {
+            attempt: attempt(seat),
+            prompt: None,
+            worst_case: None,
+        }));
         let mut outcome = Outcome::none(Failure::new(Code::AllFailed, "no model answered"));
         for seat in &plan.seats {
             let elapsed_ms = 1_000 + self.below(30_000);

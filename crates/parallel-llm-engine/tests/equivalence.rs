@@ -373,11 +373,7 @@ async fn a_metadata_only_run_reports_no_short_answers() {
 /// The plan of a vote in which these models may group, each with its price of an output token in nano-dollars, if one is known.
 fn planned(equivalence: Equivalence, priced: &[(&str, Option<u32>)]) -> Result<RunPlan, Failure> {
     let model = |&(name, nano): &(&str, Option<u32>)| {
-        let price = nano.map(|nano| Price {
-            input: PicoUsd(1_000),
-            output: PicoUsd(i64::from(nano) * 1_000),
-            request: PicoUsd::ZERO,
-        });
+        let price = nano.map(|nano| Price::per_token(PicoUsd(1_000), PicoUsd(i64::from(nano) * 1_000)));
         ModelInfo { price, ..ModelInfo::named(name) }
     };
     let panel: Vec<String> = ["ada", "bob"].map(str::to_owned).to_vec();

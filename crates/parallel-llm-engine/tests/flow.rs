@@ -116,10 +116,10 @@ fn the_worst_case_counts_texts_with_their_caps() {
         let editor = FlowStage { max_tokens: cap, ..asking("a", &["ada*2"], "synthesize") };
         planned(vec![editor, asking("b", &["bob"], "synthesize"), reading("end", &["a", "b"], "synthesize")])
     };
-    // Three seats, two texts of at most 1,000 tokens; each of the two prompts has the question twice.
+    // Three seats, two texts of at most 1,000 tokens.
     let [seats, texts] = [3, 2].map(|calls| calls * 10_000_000 * 1_000);
-    let question = 6;
-    let read = (3 * question + 2 * (2 * question) + 2 * 2_000) * 1_000_000;
+    let size = two(None).size();
+    let read = i64::try_from(3 * size.tokens + 2 * size.framed(2) + 2 * 2_000).unwrap() * 1_000_000;
     assert_eq!(two(None).worst_case.known_part().0, seats + texts + read);
     // A stage that may write more makes the input of its reader longer.
     let more = (2 + 1) * 10_000_000 * 1_000 + (2 * 1_000 + 1_000) * 1_000_000;

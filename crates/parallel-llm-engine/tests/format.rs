@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::plan::flow::{PlannedFlow, Stage, StageNumber};
+use parallel_llm_engine::plan::size::QuestionSize;
 use parallel_llm_engine::plan::step::{Step, StepKey, StepRole};
 use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
@@ -57,7 +58,7 @@ fn seat(number: u8, name: &str) -> Seat {
         strongest: number == 1,
         accuracy: None,
         price_source: PriceSource::default(),
-        price: Some(Price { input: PicoUsd(100), output: PicoUsd(10_000_000), request: PicoUsd(5) }),
+        price: Some(Price { request: PicoUsd(5), ..Price::per_token(PicoUsd(100), PicoUsd(10_000_000)) }),
         context_tokens: Some(1_000_000),
         effort: None,
         inputs: None,
@@ -75,6 +76,7 @@ fn plan() -> RunPlan {
         run_id: RunId::from_parts(1_700_000_000_000, 7),
         seed: u64::MAX,
         plan_hash: String::new(),
+        question_size: QuestionSize::default(),
         messages: [
             Message::text(Role::System, "Be brief."),
             Message::text(Role::User, "Why?"),
@@ -246,7 +248,7 @@ fn events() -> Vec<Recorded> {
     let bare = Answer { text: "".into(), finish: None, ..Answer::new("") };
     let events = [
         Event::Started { plan_hash: "hash".to_owned(), reserved: PicoUsd(11) },
-        Event::Sent { attempt, prompt: None },
+        Event::Sent { attempt, prompt: None, worst_case: None },
         Event::Accepted { attempt: fusing, generation_id: "gen-1".to_owned() },
         Event::Answered { attempt, answer: answer() },
         Event::Answered { attempt, answer: Answer { finish: Some(Finish::Stop), ..bare.clone() } },
@@ -348,7 +350,7 @@ fn events_of_a_run_with_steps() -> Vec<Recorded> {
     let outcome = Outcome { judging, agreement, ..Outcome::new(OutcomeKind::Selected, "chosen") };
     let events = [
         Event::Skipped { seats: vec![SeatNumber(3), SeatNumber(4)] },
-        Event::Sent { attempt, prompt: None },
+        Event::Sent { attempt, prompt: None, worst_case: None },
         Event::Reopened { reopening, reserved: PicoUsd(7) },
         Event::Decided { outcome: Box::new(outcome) },
     ];
@@ -685,11 +687,24 @@ fn requests_with_what_their_prompts_were_made_of_are_read_and_written() {
     let reading = Reading { by: CallerSlot::Step(StepNumber(1)), reply_hash: "d".to_owned(), shown: vec![] };
     let full = PromptRecord { own: Some(whole), analysis: Some(reading), ..bare.clone() };
     let sent = |(seq, record)| {
-        let event = Event::Sent { attempt, prompt: Some(Box::new(record)) };
+        let event = Event::Sent { attempt, prompt: Some(Box::new(record)), worst_case: None };
         Recorded { seq, elapsed_ms: 10, event }
     };
     let events: Vec<Recorded> = (1..).zip([bare, full]).map(sent).collect();
     let text = serde_json::to_value(&events).expect("events are JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_PROMPTS).expect("it is JSON"));
     assert_eq!(serde_json::from_str::<Vec<Recorded>>(EVENTS_PROMPTS).expect("they are read"), events);
+}
+
+#[test]
+fn a_request_beyond_its_plan_is_read_and_written() {
+    let attempt = Attempt { slot: CallerSlot::Synthesizer(SeatNumber(1)), number: 1 };
+    let event = Event::Sent { attempt, prompt: None, worst_case: Some(PicoUsd(7)) };
+    let text = r#"{"event":"sent","attempt":{"place":{"synthesizer":1},"number":1},"worst_case":7}"#;
+    assert_eq!(serde_json::to_string(&event).expect("an event is JSON"), text);
+    assert_eq!(serde_json::from_str::<Event>(text).expect("it is read"), event);
+    let size = QuestionSize { tokens: 5, framed_tokens: 900, files_tokens: 0, pictures: 1 };
+    let measured = RunPlan { question_size: size, ..plan() };
+    let text = serde_json::to_string(&measured).expect("a plan is JSON");
+    assert_eq!(serde_json::from_str::<RunPlan>(&text).expect("it is read"), measured);
 }

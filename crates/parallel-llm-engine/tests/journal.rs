@@ -1,6 +1,7 @@
 //! A disk that breaks at any commit: no request is sent after it, received answers are still reported, and the run
 //! ends.
 
+use parallel_llm_engine::PicoUsd;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -208,8 +209,13 @@ impl Journal for Queue {
         true
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
-        self.memory.check_day(plan, slot)
+    fn check_day(
+        &self,
+        plan: Arc<RunPlan>,
+        slot: CallerSlot,
+        worst_case: Option<PicoUsd>,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
+        self.memory.check_day(plan, slot, worst_case)
     }
 
     fn checkpoint(

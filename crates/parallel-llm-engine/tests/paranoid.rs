@@ -260,9 +260,8 @@ async fn control_texts_are_in_the_worst_case_but_spares_are_not() {
         (two.steps.len(), spares(&two), two.worst_case.known_part()),
         (6, 3, paranoid.worst_case.known_part())
     );
-    // Each text writes 1,000 tokens at a cent, and reads the question twice and 2,000 tokens of answers at a tenth of
-    // that price.
-    let read = 2 * parallel_llm_engine::value::usage::tokens_in(HOW_MANY.len() as u64) + 2_000;
+    // Each text writes 1,000 tokens at a cent, and reads 2,000 tokens of answers in a prompt of three at a tenth of that price.
+    let read = plain.size().framed(3) + 2_000;
     let control = PicoUsd(10_000_000_000).plus(PicoUsd(1_000_000).times(read));
     assert_eq!(paranoid.worst_case.known_part(), plain.worst_case.known_part().plus(control.times(3)));
 }

@@ -702,7 +702,7 @@ async fn a_continuation_is_resolved_against_the_run() {
     model_unknown: the model `othr` is unknown (did you mean `other`?)
     model_unknown: the model `adda` is unknown (did you mean `ada`?)
     panel_size: the run would have more than 64 seats
-    budget: this part of the run may cost up to $0.70; the budget is $0.0000000000010 (give the budget as 0.71, lower the number of tokens of an answer, or ask fewer or cheaper models)
+    budget: this part of the run may cost up to $0.71; the budget is $0.0000000000010 (give the budget as 0.72, lower the number of tokens of an answer, or ask fewer or cheaper models)
     usage: there is no strategy `magic` (choose one of: <strategies>)
     usage: `vote@weights=log-odds` needs the accuracy of every seat, and `ada` comes without (write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out)
     +[] s["2 fuser"] within $3.00

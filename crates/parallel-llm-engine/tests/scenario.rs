@@ -73,7 +73,7 @@ pub(crate) fn providers() -> [ProviderId; 2] {
 
 /// A model that costs one cent for a thousand output tokens.
 pub(crate) fn info(id: &str) -> ModelInfo {
-    let price = Price { input: PicoUsd(1_000_000), output: PicoUsd(10_000_000), request: PicoUsd::ZERO };
+    let price = Price::per_token(PicoUsd(1_000_000), PicoUsd(10_000_000));
     ModelInfo { price: Some(price), ..ModelInfo::named(id) }
 }
 
@@ -576,11 +576,16 @@ impl Journal for Disk {
         lost.is_none_or(|(from, _)| self.attempted().len() < from)
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(
+        &self,
+        plan: Arc<RunPlan>,
+        _: CallerSlot,
+        worst_case: Option<PicoUsd>,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
         // The store's arithmetic: the cost of all requests so far, and the most this one can cost.
         let spent: PicoUsd =
             self.attempted().concat().iter().filter_map(|recorded| recorded.event.cost()).sum();
-        let wanted = spent.plus(plan.worst_request(slot).unwrap_or_default());
+        let wanted = spent.plus(worst_case.unwrap_or_default());
         let limit = plan.limits.iter().map(|limit| limit.usd).min();
         let refusal = || Err(Failure::new(Code::Budget, "the day's limit does not hold the call"));
         let is_held = limit.is_none_or(|limit| wanted <= limit);

@@ -1,7 +1,6 @@
 //! How much of the answers a reader is shown, what that costs at most, and which readers are asked for JSON.
 
 use parallel_llm_engine::plan::RunPlan;
-use parallel_llm_engine::value::usage::tokens_in;
 use parallel_llm_engine::{Message, Outcome, PicoUsd, RunRequest, SeatNumber};
 
 use crate::scenario::{RunResult, Scenario, scenario};
@@ -43,7 +42,7 @@ async fn the_worst_case_counts_the_longest_answers_that_may_be_shown() {
             .requests(RunRequest { models, strategy: named, ..RunRequest::prompt(HOW_MANY) })
             .planned()
     };
-    let asked = 2 * tokens_in(HOW_MANY.len() as u64);
+    let asked = plan("synthesize").size().framed(5);
     let fuser = parallel_llm_engine::CallerSlot::Synthesizer(SeatNumber(1));
     let reading = |tokens: u64| Some(PicoUsd(10_000_000_000).plus(PicoUsd(1_000_000).times(asked + tokens)));
     assert_eq!(plan("synthesize").worst_request(fuser), reading(11_000));

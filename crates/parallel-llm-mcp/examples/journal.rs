@@ -4,7 +4,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use parallel_llm_mcp::port::{Attempt, BoxFuture, CallerSlot, Failure, Journal, Lease, Recorded, RunPlan};
+use parallel_llm_mcp::port::{
+    Attempt, BoxFuture, CallerSlot, Failure, Journal, Lease, PicoUsd, Recorded, RunPlan,
+};
 use parallel_llm_mcp::{Code, Error, Panel, PanelBuilder, RunId};
 
 #[tokio::main]
@@ -35,7 +37,12 @@ impl Journal for Lines {
         Box::pin(async { Ok(()) })
     }
 
-    fn check_day(&self, _: Arc<RunPlan>, _: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(
+        &self,
+        _: Arc<RunPlan>,
+        _: CallerSlot,
+        _: Option<PicoUsd>,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
         Box::pin(async { Ok(()) })
     }
 

@@ -318,7 +318,7 @@ fn jsonl_prints_one_event_per_line_and_the_report_last() {
         output.masked(&event.to_string())
     });
     insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"), @r#"
-    {"cost_max_usd":0.5456435,"elapsed_ms":"<ms>","event":"started","models":[{"model":"openai/gpt-6.1-sol","seat":1},{"model":"x-ai/grok-4.7","seat":2},{"model":"mistralai/mistral-large-4-0","seat":3}],"run_id":"<run>","schema":1,"seq":"<seq>","strategy":"synthesize"}
+    {"cost_max_usd":0.54815,"elapsed_ms":"<ms>","event":"started","models":[{"model":"openai/gpt-6.1-sol","seat":1},{"model":"x-ai/grok-4.7","seat":2},{"model":"mistralai/mistral-large-4-0","seat":3}],"run_id":"<run>","schema":1,"seq":"<seq>","strategy":"synthesize"}
     {"attempt":1,"elapsed_ms":"<ms>","event":"sent","model":"openai/gpt-6.1-sol","number":1,"role":"seat","run_id":"<run>","schema":1,"seq":"<seq>"}
     {"attempt":1,"elapsed_ms":"<ms>","event":"accepted","generation_id":"<id>","model":"openai/gpt-6.1-sol","number":1,"role":"seat","run_id":"<run>","schema":1,"seq":"<seq>"}
     {"attempt":1,"cost_usd":0.000068,"elapsed_ms":"<ms>","error":null,"event":"answered","finish":"stop","model":"openai/gpt-6.1-sol","number":1,"role":"seat","run_id":"<run>","schema":1,"seq":"<seq>","served_model":"openai/gpt-6.1-sol","text":"Take the first design.","usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":6,"reasoning_tokens":0}}

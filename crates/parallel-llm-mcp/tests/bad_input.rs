@@ -447,9 +447,9 @@ fn with_json_errors_are_also_on_stdout() {
     insta::assert_snapshot!(check(&["--jsonl", "--budget", "0.01", "Why?"]), @r#"
     exit 5
     --- stdout
-    {"error":{"code":"budget","message":"the run may cost up to $1.18; the budget is $0.010","next":"allow it with `--budget 1.19`, lower `--max-tokens`, or ask fewer or cheaper models","retryable":false},"schema":1}
+    {"error":{"code":"budget","message":"the run may cost up to $1.19; the budget is $0.010","next":"allow it with `--budget 1.19`, lower `--max-tokens`, or ask fewer or cheaper models","retryable":false},"schema":1}
     --- stderr
-    error[budget]: the run may cost up to $1.18; the budget is $0.010
+    error[budget]: the run may cost up to $1.19; the budget is $0.010
       next: allow it with `--budget 1.19`, lower `--max-tokens`, or ask fewer or cheaper models
     "#);
     let sandbox = sandbox();

@@ -26,7 +26,7 @@ fn continue_sends_the_earlier_questions_and_answers() {
     Take the second design.
     --- stderr
     going on with the conversation of run <run>
-    [ +<time>] run <run> started: 1 model, about $0.0090, at most $0.096
+    [ +<time>] run <run> started: 1 model, about $0.0090, at most $0.096 if no call fails
     [ +<time>] seat 1 x-ai/grok-4.7: asked
     [ +<time>] seat 1 x-ai/grok-4.7: answered, 23 bytes, 6 tokens, $0.000066
     [ +<time>] decided: one model was asked, so there was nothing to fuse
@@ -121,7 +121,7 @@ fn a_follow_up_keeps_the_files_and_names_its_run() {
     It would send:
       the text of the question, 9 bytes
       the conversation of run <run>, 42 bytes
-    Cost: about $0.019 with 1500 tokens for each reply, at most $0.16. The budget is $3.00.
+    Cost: about $0.020 with 1500 tokens for each reply, at most $0.17 if no call fails. The budget is $3.00.
     --- stderr
     going on with the conversation of run <run>
     ");

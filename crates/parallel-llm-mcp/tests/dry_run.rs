@@ -17,16 +17,19 @@ fn a_dry_run_estimates_the_cost_without_asking_any_model() {
       4 ~x-ai/grok-latest
       5 ~deepseek/deepseek-pro-latest
     Strategy: synthesize, by ~google/gemini-pro-latest.
-    Cost: about $0.11 with 1500 tokens for each reply, at most $1.18. The budget is $3.00.
+    Cost: about $0.11 with 1500 tokens for each reply, at most $1.19 if no call fails. The budget is $3.00.
     --- stderr
     ");
     let report = dry_run(&["--json", "-m", ONE]).json();
-    insta::assert_snapshot!(report.to_string(), @r#"{"budget_usd":3.0,"cost_likely_usd":0.015004,"cost_max_usd":0.160004,"equivalence_model":null,"estimated_prices":[],"models":["openai/gpt-6.1-sol"],"models_without_price":0,"schema":1,"strategy":"synthesize","synthesizers":["~google/gemini-pro-latest","~anthropic/claude-opus-latest"],"unpriced_models":[]}"#);
+    insta::assert_snapshot!(report.to_string(), @r#"{"budget_usd":3.0,"cost_likely_usd":0.015005,"cost_max_usd":0.480015,"equivalence_model":null,"estimated_prices":[],"models":["openai/gpt-6.1-sol"],"models_without_price":0,"schema":1,"strategy":"synthesize","synthesizers":["~google/gemini-pro-latest","~anthropic/claude-opus-latest"],"unpriced_models":[]}"#);
     let over_budget = dry_run(&["--budget", "0.01"]);
     assert_eq!(over_budget.code, Some(5));
-    assert_eq!(over_budget.text(), output.text().replace("The budget is $3.00", "The budget is $0.010"));
+    assert_eq!(
+        over_budget.text(),
+        output.text().replace(" if no call fails. The budget is $3.00", ". The budget is $0.010")
+    );
     insta::assert_snapshot!(over_budget.stderr, @"
-    error[budget]: the run may cost up to $1.18; the budget is $0.010
+    error[budget]: the run may cost up to $1.19; the budget is $0.010
       next: allow it with `--budget 1.19`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
     assert_eq!(sandbox.chats().len(), 0);

@@ -243,7 +243,7 @@ fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
         terminal.masked()
     };
     insta::assert_snapshot!(shown(200), @"
-    [ +<time>] run <run> started: 3 models, about $0.051, at most $0.55
+    [ +<time>] run <run> started: 3 models, about $0.054, at most $0.55 if no call fails
 
     8 legs Answer: 8
 
@@ -253,8 +253,8 @@ fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
     Kept as run <run>: `runs show @`; files below ~/.local/share/parallel-llm-mcp/runs.
     ");
     insta::assert_snapshot!(shown(80), @"
-    [ +<time>] run <run> started: 3 models, about $0.051, at
-      most $0.55
+    [ +<time>] run <run> started: 3 models, about $0.054, at
+      most $0.55 if no call fails
 
     8 legs Answer: 8
 

@@ -109,8 +109,8 @@ fn a_flow_is_drawn_with_its_calls_and_its_cost() {
            reads a, b
 
     Calls: 3 to 6, in 3 rounds.
-    Cost of a question of 1000 characters: about $0.10 with 1500 tokens for each
-    reply, at most $0.97. The budget is $3.00.
+    Cost of a question of 1000 characters: about $0.11 with 1500 tokens for each
+    reply, at most $0.97 if no call fails. The budget is $3.00.
     --- stderr
     ");
     // A preset is a flow of one stage.
@@ -127,8 +127,8 @@ fn a_flow_is_drawn_with_its_calls_and_its_cost() {
       3 ~google/gemini-pro-latest
 
     Calls: 3 to 4, in 2 rounds.
-    Cost of a question of 1000 characters: about $0.088 with 1500 tokens for each
-    reply, at most $0.90. The budget is $3.00.
+    Cost of a question of 1000 characters: about $0.091 with 1500 tokens for each
+    reply, at most $0.90 if no call fails. The budget is $3.00.
     --- stderr
     ");
     let by_preset = sandbox.call(["presets", "two-sides"]).run().transcript();
@@ -164,8 +164,8 @@ fn a_flow_needs_no_key_to_be_drawn_and_names_models_that_do_not_exist() {
       2 own/other
 
     Calls: 2 to 3, in 2 rounds.
-    Cost of a question of 1000 characters: about $0.0020 with 1500 tokens for each
-    reply, at most $0.0020. The budget is $3.00.
+    Cost of a question of 1000 characters: about $0.00076 with 1500 tokens for each
+    reply, at most $0.0020 if no call fails. The budget is $3.00.
     --- stderr
     warning: settings: the model `own/model` is unknown: no vendor is called `own`; see which models there are with `models`
     warning: settings: the model `own/other` is unknown: no vendor is called `own`; see which models there are with `models`
@@ -274,7 +274,7 @@ fn a_file_is_asked_by_its_path_and_only_on_the_command_line() {
              ~anthropic/claude-opus-latest
            reads a, b
 
-    Cost: about $0.096 with 1500 tokens for each reply, at most $0.96. The budget is $3.00.
+    Cost: about $0.10 with 1500 tokens for each reply, at most $0.97 if no call fails. The budget is $3.00.
     --- stderr
     ");
     insta::assert_snapshot!(sandbox.call(["ask", "--preset", "./none.toml", "Why?"]).run().transcript(), @"

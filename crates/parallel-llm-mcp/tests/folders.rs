@@ -152,7 +152,7 @@ fn attachments_are_counted_before_anything_is_asked() {
       the attachment `src/deep/er/a.rs`, 10 bytes
       the attachment `src/main.rs`, 13 bytes
     Attached: 2 files, 23 bytes, about 24 tokens for each model; left out: 1 binary file, 1 empty file.
-    Cost: about $0.015 with 1500 tokens for each reply, at most $0.16. The budget is $3.00.
+    Cost: about $0.015 with 1500 tokens for each reply, at most $0.16 if no call fails. The budget is $3.00.
     --- stderr
     ");
     let counted = &dry_run(&["-a", "src", "--json"]).json()["attachments"];

@@ -214,7 +214,7 @@ fn impossible_continuations_are_refused_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[budget]: this part of the run may cost up to $0.29; the budget is $0.00010
-      next: allow it with `--budget 0.29`, lower `--max-tokens`, or ask fewer or cheaper models
+      next: allow it with `--budget 0.3`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
     insta::assert_snapshot!(refusal(&["replay", NEWEST, "--strategy", "debate"]), @"
     exit 2

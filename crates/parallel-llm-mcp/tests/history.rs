@@ -570,7 +570,7 @@ fn export_refuses_a_folder_that_is_not_the_runs_own() {
     --- stdout
     --- stderr
     error[output_unwritable]: `./<run>` is there already, without a report of run <run>
-      next: move it away, or name another with `--dir`
+      next: name another with `--dir`
     ");
     ask(&sandbox, &[ONE], "Three?", &["--store", "metadata"]);
     insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["export", NEWEST])), @"

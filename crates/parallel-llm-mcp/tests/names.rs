@@ -74,7 +74,7 @@ fn a_part_of_a_name_that_fits_one_model_is_accepted() {
 
     Look at what breaks at ten times the size: for this, that is usually where the first plan fails. If the measurements disagree with the plan, believe the measurements.
     --- stderr
-    [ +<time>] run <run> started: 1 model, about $0.00075, at most $0.0080
+    [ +<time>] run <run> started: 1 model, about $0.00075, at most $0.0080 if no call fails
     [ +<time>] seat 1 openai/gpt-6-luna: asked
     [ +<time>] seat 1 openai/gpt-6-luna: answered, 479 bytes, 120 tokens, $0.000060
     [ +<time>] decided: one model was asked, so there was nothing to fuse

@@ -376,6 +376,7 @@ fn what_may_cost_more_than_the_list_says_has_no_known_price() {
         (":exacto", None, false),
         (":online", None, false),
         (":floor:online", None, false),
+        (":nitro:floor", None, false),
         ("", Some("flex"), true),
         ("", Some("priority"), false),
         (":floor", Some("auto"), false),

@@ -104,7 +104,7 @@ fn events_are_printed_one_per_line() {
     insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST, "--events"]).transcript(), @"
     exit 0
     --- stdout
-    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16
+    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16 if no call fails
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
     [ +<time>] seat 1 openai/gpt-6.1-sol: accepted as <generation>
     [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 32 bytes, 8 tokens, $0.000082

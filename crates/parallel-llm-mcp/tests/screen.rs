@@ -87,8 +87,8 @@ fn the_live_view_shows_progress_and_answers() {
     assert!(terminal.text().contains("── fusing: google/gemini-4-argon ──"), "{}", terminal.text());
     assert_eq!(terminal.wait(), 0);
     insta::assert_snapshot!(terminal.masked(), @"
-    [ +<time>] run <run> started: 3 models, about $0.078, at
-      most $0.83
+    [ +<time>] run <run> started: 3 models, about $0.081, at
+      most $0.83 if no call fails
 
     Use advisory locks, and retry.
 
@@ -271,8 +271,8 @@ fn a_late_seat_that_is_waited_for_is_named() {
     let mut terminal = sandbox.call(words).on_screen(80, 24);
     assert_eq!(terminal.wait(), 0);
     insta::assert_snapshot!(terminal.masked(), @"
-    [ +<time>] run <run> started: 2 models, about $0.045, at
-      most $0.48
+    [ +<time>] run <run> started: 2 models, about $0.047, at
+      most $0.48 if no call fails
 
     Use shards.
 
@@ -333,8 +333,8 @@ fn quitting_by_key_keeps_the_answers() {
     press_twice(&mut terminal, "q");
     assert_eq!(terminal.wait(), 130);
     insta::assert_snapshot!(terminal.masked(), @"
-    [ +<time>] run <run> started: 3 models, about $0.078, at
-      most $0.83
+    [ +<time>] run <run> started: 3 models, about $0.081, at
+      most $0.83 if no call fails
     stopping: what has come is saved in run <run>; Ctrl-C stops
       at once
     No answer: the run was cancelled.
@@ -358,7 +358,7 @@ fn a_terminal_gets_only_what_it_can_show() {
     let mut plain = ask().env("TERM", "dumb").on_screen(80, 24);
     assert_eq!(plain.wait(), 0);
     insta::assert_snapshot!(plain.masked(), @"
-    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16
+    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16 if no call fails
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
     [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 15 bytes, 4 tokens, $0.000042
     [ +<time>] decided: one model was asked, so there was nothing to fuse
@@ -396,8 +396,8 @@ fn check_ends_with_one_answer(mut terminal: Terminal<'_>, key: &str) {
     assert_eq!(terminal.wait(), 0);
     insta::allow_duplicates! {
         insta::assert_snapshot!(terminal.masked(), @"
-        [ +<time>] run <run> started: 2 models, about $0.045, at
-          most $0.48
+        [ +<time>] run <run> started: 2 models, about $0.047, at
+          most $0.48 if no call fails
 
         Use shards.
 

@@ -140,7 +140,7 @@ async fn interrupted(database: &Path, plan: &RunPlan) -> String {
     let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(1)), number: 1 };
     let events = [
         Event::Started { plan_hash: "interrupted".to_owned(), reserved: PicoUsd::ZERO },
-        Event::Sent { attempt, prompt: None },
+        Event::Sent { attempt, prompt: None, worst_case: None },
     ];
     let recorded = (1..).zip(events).map(|(seq, event)| Recorded { seq, elapsed_ms: seq, event }).collect();
     store.append(lease, recorded).await.unwrap();

@@ -123,7 +123,7 @@ fn an_unknown_cost_is_never_shown_as_zero() {
     insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST, "--events"]).transcript(), @"
     exit 0
     --- stdout
-    [ +<time>] run <run> started: 1 model, about $0.0090, at most $0.096
+    [ +<time>] run <run> started: 1 model, about $0.0090, at most $0.096 if no call fails
     [ +<time>] seat 1 x-ai/grok-4.7: asked
     [ +<time>] run <run> goes on: 0 of 1 seats are asked, at most $0.00
     [ +<time>] decided: no model answered (x-ai/grok-4.7: the process that did the run ended before this was known)
@@ -155,7 +155,7 @@ fn a_continuation_is_shown_like_the_first_part() {
     let sandbox = sandbox();
     let asked = sandbox.call(["ask", "-m", QUICK, "--synthesizer", FUSER, "Why?"]).run();
     insta::assert_snapshot!(masked_stderr(&asked), @"
-    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16
+    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16 if no call fails
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
     [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 15 bytes, 4 tokens, $0.000042
     [ +<time>] decided: one model was asked, so there was nothing to fuse
@@ -166,7 +166,7 @@ fn a_continuation_is_shown_like_the_first_part() {
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     insta::assert_snapshot!(masked_stderr(&runs(&sandbox, &["add", NEWEST, "-m", MORE, "--synthesizer", FUSER])), @"
-    [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13
+    [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13 if no call fails
     [ +<time>] seat 2 mistralai/mistral-large-4-0: asked
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
     [ +<time>] synthesizer 4 google/gemini-3.8-flash: asked
@@ -179,7 +179,7 @@ fn a_continuation_is_shown_like_the_first_part() {
     Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     insta::assert_snapshot!(masked_stderr(&runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
-    [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
+    [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.093 if no call fails
     [ +<time>] synthesizer 7 google/gemini-3.8-flash: asked
     [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 479 bytes, 120 tokens, $0.00100
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
@@ -193,11 +193,11 @@ fn a_continuation_is_shown_like_the_first_part() {
     let parts: Vec<&str> =
         events.lines().filter(|line| line.contains("at most") || line.contains("closed")).collect();
     insta::assert_snapshot!(parts.join("\n"), @"
-    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16
+    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16 if no call fails
     [ +<time>] closed: $0.000042 in all
-    [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13
+    [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13 if no call fails
     [ +<time>] closed: $0.0011 in all
-    [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
+    [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.093 if no call fails
     [ +<time>] closed: $0.0021 in all
     ");
 }
@@ -214,8 +214,8 @@ fn a_terminal_first_shows_what_a_run_may_cost() {
         Some(output.masked(&whole.join(" ")))
     };
     let Some(asked) = first(&["ask", "-m", QUICK, "Why?"]) else { return };
-    insta::assert_snapshot!(asked, @"[ +<time>] run <run> started: 1 model, about $0.015, at most $0.16");
-    insta::assert_snapshot!(first(&["runs", "add", NEWEST, "-m", MORE]).unwrap_or_default(), @"[ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.26");
+    insta::assert_snapshot!(asked, @"[ +<time>] run <run> started: 1 model, about $0.015, at most $0.16 if no call fails");
+    insta::assert_snapshot!(first(&["runs", "add", NEWEST, "-m", MORE]).unwrap_or_default(), @"[ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.26 if no call fails");
 }
 
 #[test]

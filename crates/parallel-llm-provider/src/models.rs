@@ -25,6 +25,8 @@ const ID_BYTES_MAX: usize = 200;
 const NAME_CHARS_MAX: usize = 200;
 /// Google's prefix of every model name.
 const GEMINI_PREFIX: &str = "models/";
+/// The parts of a name by which models are known that search the web unasked, which is billed for each request.
+const SEARCHING: &[&str] = &["sonar", "search", "deep-research"];
 /// The number of tokens a price is for if a provider gives prices per million.
 const PER_MILLION: i64 = 1_000_000;
 /// The names of the context length, the most specific first.
@@ -74,7 +76,8 @@ fn model(entry: &RawValue, list_prices: ListPrices) -> Option<ModelInfo> {
         return None;
     }
     let name = entry.text(&["display_name", "displayName", "name"]);
-    let pricing = entry.part("pricing");
+    let pricing = Pricing::new(entry.part("pricing"), list_prices);
+    let price_overrides = pricing.overrides(list_prices);
     // The limit of the router's preferred provider applies.
     let preferred = entry.part("top_provider").first(OUTPUT_NAMES, loose::count);
     Some(ModelInfo {
@@ -83,8 +86,8 @@ fn model(entry: &RawValue, list_prices: ListPrices) -> Option<ModelInfo> {
         alias_of: entry.part("alias_target").text(&["slug"]).map(Cow::into_owned),
         context_tokens: entry.first(CONTEXT_NAMES, loose::count),
         output_tokens_max: preferred.or_else(|| entry.first(OUTPUT_NAMES, loose::count)),
-        price: price(&pricing, list_prices),
-        price_overrides: overrides(&pricing),
+        price: pricing.price(id).ok().filter(|_| price_overrides.is_ok()),
+        price_overrides: price_overrides.unwrap_or_default(),
         inputs: inputs(&entry.part("architecture")),
         json_mode: json_mode(&entry),
         expires_on: entry.text(&["expiration_date"]).and_then(|date| day(&date)),
@@ -108,30 +111,76 @@ fn dated(id: &str, entry: &Fields<'_>) -> Option<String> {
     (dated != id && is_id(&dated)).then_some(dated)
 }
 
-/// `None` if the price varies, which is written `-1`, or is missing.
-fn price(pricing: &Fields<'_>, list_prices: ListPrices) -> Option<Price> {
-    let (input, output, tokens) = match list_prices {
-        ListPrices::PerToken => ("prompt", "completion", 1),
-        ListPrices::PerMillion => ("input", "output", PER_MILLION),
-    };
-    let token = |name| loose::usd(pricing.get(name)).map(|price| PicoUsd(price.0 / tokens));
-    let request = pricing.get("request").map_or(Some(PicoUsd::ZERO), |price| loose::usd(Some(price)))?;
-    Some(Price { input: token(input)?, output: token(output)?, request })
+/// A price that varies, which is written `-1`, or cannot be read.
+struct Varies;
+
+/// The prices of a model in a list.
+struct Pricing<'a> {
+    fields: Fields<'a>,
+    /// The names of the prices for tokens sent and received.
+    names: (&'static str, &'static str),
+    /// How many tokens they are for.
+    tokens: i64,
 }
 
-/// Prices that apply under conditions. One that cannot be read is skipped: it would only make an estimate inaccurate,
-/// not the bill.
-fn overrides(pricing: &Fields<'_>) -> Vec<PriceOverride> {
-    let list: Vec<&RawValue> = loose::part(pricing.get("overrides"));
-    let read = |it: Fields<'_>| PriceOverride {
-        above_input_tokens: loose::count(it.get("min_prompt_tokens")),
-        input: loose::usd(it.get("prompt")),
-        output: loose::usd(it.get("completion")),
-    };
-    list.into_iter()
-        .map(|it| read(loose::part(Some(it))))
-        .filter(|it| it.input.is_some() || it.output.is_some())
-        .collect()
+impl<'a> Pricing<'a> {
+    fn new(fields: Fields<'a>, list_prices: ListPrices) -> Self {
+        let (names, tokens) = match list_prices {
+            ListPrices::PerToken => (("prompt", "completion"), 1),
+            ListPrices::PerMillion => (("input", "output"), PER_MILLION),
+        };
+        Self { fields, names, tokens }
+    }
+
+    /// A price, if there is one.
+    fn flat(&self, name: &str) -> Result<Option<PicoUsd>, Varies> {
+        let price = self.fields.get(name).filter(|price| price.get() != "null");
+        price.map(|price| loose::usd(Some(price)).ok_or(Varies)).transpose()
+    }
+
+    /// The same for each token.
+    fn per_token(&self, name: &str) -> Result<Option<PicoUsd>, Varies> {
+        let price = self.flat(name)?;
+        Ok(price.map(|price| PicoUsd(price.0 / self.tokens)))
+    }
+
+    /// The price of a model with this id, unless it is missing. What is not known does not bound what a call costs, so all parts
+    /// must be.
+    fn price(&self, id: &str) -> Result<Price, Varies> {
+        let input = self.per_token(self.names.0)?.ok_or(Varies)?;
+        let output = self.per_token(self.names.1)?.ok_or(Varies)?;
+        let searches = SEARCHING.iter().any(|word| id.contains(word));
+        let search = if searches { self.flat("web_search")?.unwrap_or_default() } else { PicoUsd::ZERO };
+        let cache_write = self.per_token("input_cache_write")?;
+        Ok(Price {
+            input,
+            output: output.max(self.per_token("internal_reasoning")?.unwrap_or_default()),
+            request: self.flat("request")?.unwrap_or_default().plus(search),
+            picture: self.flat("image")?.unwrap_or_default(),
+            cache_write: cache_write.filter(|write| *write > input).unwrap_or_default(),
+        })
+    }
+
+    /// Prices that apply under conditions.
+    fn overrides(&self, list_prices: ListPrices) -> Result<Vec<PriceOverride>, Varies> {
+        let Some(list) = self.fields.get("overrides").filter(|list| list.get() != "null") else {
+            return Ok(Vec::new());
+        };
+        let read = |it: &&'a RawValue| {
+            let fields = serde_json::from_str(it.get()).map_err(|_| Varies)?;
+            let over = Pricing::new(fields, list_prices);
+            Ok(PriceOverride {
+                // A condition of another kind may hold at any time.
+                above_input_tokens: loose::count(over.fields.get("min_prompt_tokens")),
+                input: over.per_token(self.names.0)?,
+                output: over.per_token(self.names.1)?.max(over.per_token("internal_reasoning")?),
+                request: over.flat("request")?,
+                cache_write: over.per_token("input_cache_write")?,
+            })
+        };
+        let list: Vec<&RawValue> = serde_json::from_str(list.get()).map_err(|_| Varies)?;
+        list.iter().map(read).collect()
+    }
 }
 
 /// Which files a model accepts. A list without modalities says nothing.
@@ -287,17 +336,65 @@ mod tests {
     #[test]
     fn a_model_may_cost_otherwise_and_may_end() {
         let body = r#"{"data":[{"id":"a","expiration_date":"2026-12-10T00:00:00Z","pricing":{"prompt":"1","completion":"2",
-            "overrides":[{"min_prompt_tokens":200000,"prompt":"3"},{"utc_start":1,"utc_end":2,"completion":"4"},{"prompt":"x"},7]}}]}"#;
+            "overrides":[{"min_prompt_tokens":200000,"prompt":"3"},{"utc_start":1,"utc_end":2,"completion":"4"}]}}]}"#;
         let catalogue = super::read(body.as_bytes(), &Dialect::OPENROUTER).unwrap();
         let model = &catalogue.models()[0];
         assert_eq!(model.expires_on.as_deref(), Some("2026-12-10"));
         let usd = |dollars| Some(PicoUsd::from_usd(dollars));
-        let long = PriceOverride { above_input_tokens: Some(200_000), input: usd(3), output: None };
-        let hours = PriceOverride { above_input_tokens: None, input: None, output: usd(4) };
+        let none = PriceOverride {
+            above_input_tokens: None,
+            input: None,
+            output: None,
+            request: None,
+            cache_write: None,
+        };
+        let long = PriceOverride { above_input_tokens: Some(200_000), input: usd(3), ..none };
+        let hours = PriceOverride { output: usd(4), ..none };
         assert_eq!(model.price_overrides, [long, hours]);
         for date in ["soon", "2026-1-1", "2026-12-1x"] {
             assert_eq!(day(date), None, "{date}");
         }
+    }
+
+    /// The most that 10 tokens in and 10 out with two pictures cost, in dollars.
+    fn most(id: &str, pricing: &str) -> Option<i64> {
+        let body = format!(r#"{{"data":[{{"id":"{id}","pricing":{pricing}}}]}}"#);
+        let catalogue = super::read(body.as_bytes(), &Dialect::OPENROUTER).unwrap();
+        let price = catalogue.models()[0].price_at(10)?;
+        Some(price.most(10, 2, 10).0 / PicoUsd::from_usd(1).0)
+    }
+
+    #[test]
+    fn all_that_is_billed_bounds_a_call() {
+        let priced = |more: &str| most("lab/a", &format!(r#"{{"prompt":"1","completion":"2"{more}}}"#));
+        for (more, dollars) in [
+            ("", Some(30)),
+            (r#","input_cache_write":"1.5""#, Some(35)),
+            (r#","input_cache_write":"0.5""#, Some(30)),
+            (r#","internal_reasoning":"3""#, Some(40)),
+            (r#","internal_reasoning":"0""#, Some(30)),
+            (r#","image":"7""#, Some(44)),
+            (r#","request":"5""#, Some(35)),
+            (r#","web_search":"5""#, Some(30)),
+            (r#","image":null,"overrides":null"#, Some(30)),
+            (r#","overrides":[]"#, Some(30)),
+            (r#","overrides":[{"min_prompt_tokens":9,"prompt":"4"}]"#, Some(60)),
+            (r#","overrides":[{"min_prompt_tokens":9,"prompt":"0.5"}]"#, Some(30)),
+            (r#","overrides":[{"min_prompt_tokens":9,"request":"5"}]"#, Some(35)),
+            (r#","overrides":[{"min_prompt_tokens":10,"prompt":"4"}]"#, Some(30)),
+            (r#","overrides":[{"min_prompt_tokens":"10","prompt":"4"}]"#, Some(60)),
+            (r#","overrides":[{"prompt":"-1"}]"#, None),
+            (r#","overrides":[{"prompt":"x"}]"#, None),
+            (r#","overrides":[7]"#, None),
+            (r#","overrides":{"prompt":"4"}"#, None),
+            (r#","image":"-1""#, None),
+            (r#","input_cache_write":"x""#, None),
+            (r#","internal_reasoning":"-1""#, None),
+        ] {
+            assert_eq!(priced(more), dollars, "{more}");
+        }
+        let searching = r#"{"prompt":"1","completion":"2","web_search":"5"}"#;
+        assert_eq!(most("perplexity/sonar-pro", searching), Some(35), "it searches unasked");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! It refuses a run that is not to be stored; the service gives such a run to the in-memory journal.
 
+use parallel_llm_engine::PicoUsd;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -53,9 +54,14 @@ impl Journal for Store {
         self.shared.writer.runs.notice(run_id)
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(
+        &self,
+        plan: Arc<RunPlan>,
+        slot: CallerSlot,
+        worst_case: Option<PicoUsd>,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
         let store = self.clone();
-        async move { store.check_call(&plan, slot).await }.boxed()
+        async move { store.check_call(&plan, slot, worst_case).await }.boxed()
     }
 
     fn checkpoint(

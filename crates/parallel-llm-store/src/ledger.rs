@@ -37,13 +37,14 @@ pub(crate) struct Demanded {
 }
 
 impl Demanded {
-    /// The demand of one request.
-    pub(crate) fn of_call(plan: &RunPlan, slot: CallerSlot) -> Self {
-        let reservations =
-            reservation(plan, slot).map(|reservation| (slot, reservation)).into_iter().collect();
-        let is_known = plan.worst_request(slot).is_some();
-        let model = plan.seat_at(slot).filter(|_| !is_known).map(|seat| seat.model.clone());
-        Self { reservations, unpriced: model.into_iter().collect() }
+    /// The demand of one request that can cost this much at most; `None` if its price is unknown.
+    pub(crate) fn of_call(plan: &RunPlan, slot: CallerSlot, worst_case: Option<PicoUsd>) -> Self {
+        let Some(seat) = plan.seat_at(slot) else { return Self::default() };
+        let Some(amount) = worst_case else {
+            return Self { unpriced: vec![seat.model.clone()], ..Self::default() };
+        };
+        let reservation = Reservation { provider: seat.model.provider.clone(), amount };
+        Self { reservations: [(slot, reservation)].into(), ..Self::default() }
     }
 }
 
@@ -72,7 +73,7 @@ enum Effect<'a> {
     /// A further part of the run begins.
     Continues(&'a Reopening),
     /// A request is sent: the ledger counts it from now on, and its reservation ends.
-    Leaves(Attempt),
+    Leaves(Attempt, Option<PicoUsd>),
     /// The provider has assigned an id to the request.
     Named(Attempt, &'a str),
     Ends(Ending<'a>),
@@ -111,7 +112,7 @@ impl<'a> Effect<'a> {
         match event {
             Event::Started { .. } => Self::Begins,
             Event::Reopened { reopening, .. } => Self::Continues(reopening),
-            Event::Sent { attempt, .. } => Self::Leaves(*attempt),
+            Event::Sent { attempt, worst_case, .. } => Self::Leaves(*attempt, *worst_case),
             Event::Accepted { attempt, generation_id } => Self::Named(*attempt, generation_id),
             Event::Answered { attempt, .. } => Self::Ends(end(attempt, "answered", ReservationChange::None)),
             Event::Cut { attempt, failure, .. } => Self::Ends(Ending {
@@ -187,9 +188,9 @@ impl LedgerRows {
         for recorded in &batch.events {
             match Effect::of(&recorded.event) {
                 Effect::None | Effect::Begins | Effect::Continues(_) => {}
-                Effect::Leaves(attempt) => {
+                Effect::Leaves(attempt, worst_case) => {
                     reserved.insert(attempt.slot, None);
-                    changes.sent.extend(sent(&run.plan, &run_id, attempt, now_ms));
+                    changes.sent.extend(sent(&run.plan, &run_id, attempt, worst_case, now_ms));
                 }
                 Effect::Named(attempt, generation_id) => {
                     let call = heard.entry(attempt).or_insert_with(|| HeardCall::nothing(&run_id, attempt));
@@ -236,7 +237,13 @@ impl LedgerRows {
     }
 }
 
-fn sent(plan: &RunPlan, run_id: &str, attempt: Attempt, now_ms: i64) -> Option<SentCall> {
+fn sent(
+    plan: &RunPlan,
+    run_id: &str,
+    attempt: Attempt,
+    worst_case: Option<PicoUsd>,
+    now_ms: i64,
+) -> Option<SentCall> {
     let seat = plan.seat_at(attempt.slot)?;
     Some(SentCall {
         key: CallKey::of(run_id, attempt),
@@ -244,7 +251,7 @@ fn sent(plan: &RunPlan, run_id: &str, attempt: Attempt, now_ms: i64) -> Option<S
         model: seat.model.model.clone(),
         sent_at_ms: now_ms,
         asked_by: plan.asked_by.clone(),
-        worst_pico_usd: plan.worst_request(attempt.slot).map(|worst| worst.0),
+        worst_pico_usd: worst_case.or_else(|| plan.worst_request(attempt.slot)).map(|worst| worst.0),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The store's public type: opening, purging, tokens, backups, closing. `reading` holds the reads, `journal` the
 //! writes.
 
+use parallel_llm_engine::PicoUsd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -171,8 +172,13 @@ impl Store {
 
     /// Checks that the day's limits of this plan leave room for one more request of this slot, counting durable
     /// requests.
-    pub async fn check_call(&self, plan: &RunPlan, slot: CallerSlot) -> Result<(), Failure> {
-        limits::check_call(&self.shared.database, plan, slot).await
+    pub async fn check_call(
+        &self,
+        plan: &RunPlan,
+        slot: CallerSlot,
+        worst_case: Option<PicoUsd>,
+    ) -> Result<(), Failure> {
+        limits::check_call(&self.shared.database, plan, slot, worst_case).await
     }
 
     /// Costs added up, the most expensive or the newest day first.

@@ -210,13 +210,17 @@ async fn a_provider_that_bills_above_its_price_is_stopped_at_the_limit() {
     let plan = changed(expensive(plan(1, StoreMode::Full)), limited);
     let lease = begin(store, 1, limited, vec![sent(seat(1, 1))]).await.unwrap();
     let next = seat(2, 1).slot;
-    assert_eq!(store.check_call(&plan, next).await, Ok(()), "half a dollar may be spent, and half is left");
+    assert_eq!(
+        store.check_call(&plan, next, plan.worst_request(next)).await,
+        Ok(()),
+        "half a dollar may be spent, and half is left"
+    );
     let paid = Event::Answered {
         attempt: seat(1, 1),
         answer: Answer { cost: Some(PicoUsd::from_usd(3)), ..answer("expensive") },
     };
     store.append(lease, recorded(3, vec![paid])).await.unwrap();
-    let refused = store.check_call(&plan, next).await.unwrap_err();
+    let refused = store.check_call(&plan, next, plan.worst_request(next)).await.unwrap_err();
     assert_eq!(
         (refused.code, &*refused.message),
         (
@@ -226,7 +230,11 @@ async fn a_provider_that_bills_above_its_price_is_stopped_at_the_limit() {
         )
     );
     let elsewhere = changed(plan, |plan| plan.limits = vec![limit(Some("groq"), 1)]);
-    assert_eq!(store.check_call(&elsewhere, next).await, Ok(()), "another provider's limit is not touched");
+    assert_eq!(
+        store.check_call(&elsewhere, next, elsewhere.worst_request(next)).await,
+        Ok(()),
+        "another provider's limit is not touched"
+    );
 }
 
 #[tokio::test]

@@ -168,8 +168,8 @@ async fn a_checkpoint_is_replaced_and_ends_with_its_request() {
     let fixture = Fixture::new().await;
     let events = vec![
         started(),
-        Event::Sent { attempt: seat(1, 1), prompt: None },
-        Event::Sent { attempt: synthesizer(1), prompt: None },
+        Event::Sent { attempt: seat(1, 1), prompt: None, worst_case: None },
+        Event::Sent { attempt: synthesizer(1), prompt: None, worst_case: None },
     ];
     let lease = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, events)).await;
     for (attempt, text) in [(seat(1, 1), "a"), (synthesizer(1), "x"), (seat(1, 1), "ab")] {
@@ -210,8 +210,8 @@ async fn a_run_of_another_store_is_followed_event_by_event() {
 
     let begun = vec![
         started(),
-        Event::Sent { attempt: seat(1, 1), prompt: None },
-        Event::Sent { attempt: seat(2, 1), prompt: None },
+        Event::Sent { attempt: seat(1, 1), prompt: None, worst_case: None },
+        Event::Sent { attempt: seat(2, 1), prompt: None, worst_case: None },
     ];
     let lease = write(&fixture.store, plan(2, StoreMode::Full), recorded(1, begun)).await;
     fixture.store.checkpoint(lease, seat(1, 1), "so far".into()).await.unwrap();
@@ -255,7 +255,9 @@ async fn an_overtaken_process_writes_nothing() {
     let new = fixture.store.take_over(run_id(1)).await.unwrap();
     assert_eq!(new, Lease { run_id: run_id(1), epoch: 2, next_seq: 2 });
     let neighbour = fixture.store.open_run(plan(2, StoreMode::Full)).await;
-    let sent = |seat_number| recorded(2, vec![Event::Sent { attempt: seat(seat_number, 1), prompt: None }]);
+    let sent = |seat_number| {
+        recorded(2, vec![Event::Sent { attempt: seat(seat_number, 1), prompt: None, worst_case: None }])
+    };
     let (kept, saved, beside, written) = tokio::join!(
         fixture.store.append(old, sent(1)),
         fixture.store.checkpoint(old, seat(1, 1), "late words".into()),
@@ -273,7 +275,7 @@ async fn an_overtaken_process_writes_nothing() {
 async fn a_process_that_lacks_events_takes_nothing_over() {
     let fixture = Fixture::new().await;
     let lease = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
-    let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1), prompt: None }]);
+    let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1), prompt: None, worst_case: None }]);
     fixture.store.append(lease, sent).await.unwrap();
     assert_eq!(fixture.store.reopen(run_id(1), 1).await.unwrap_err().code, Code::Busy);
     let closed = recorded(3, vec![Event::Closed { cost: PicoUsd::ZERO }]);
@@ -290,7 +292,7 @@ async fn a_run_taken_over_by_another_store_is_lost_to_this_one() {
     let old = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
     let other = Store::open(fixture.config()).await.unwrap();
     let new = other.take_over(run_id(1)).await.unwrap();
-    let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1), prompt: None }]);
+    let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1), prompt: None, worst_case: None }]);
     assert_eq!(fixture.store.append(old, sent.clone()).await, Ok(()), "it waits in a file to be merged");
     assert_eq!(other.append(new, sent).await, Ok(()));
     assert_eq!(fixture.store.append(old, recorded(3, vec![started()])).await, Ok(()));

@@ -26,6 +26,7 @@ use crate::port::{Journal, Lease};
 use crate::run::event::{Attempt, Event, Recorded};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::money::PicoUsd;
 
 /// The longest wait for one commit: twice that of our own store for the locks of other processes. Without a bound, a journal
 /// that never returns would hold every caller of the run for ever.
@@ -104,9 +105,10 @@ impl RunLog {
         &self,
         plan: &Arc<RunPlan>,
         slot: CallerSlot,
+        worst_case: Option<PicoUsd>,
     ) -> BoxFuture<'static, Result<(), Failure>> {
         let (journal, plan) = (Arc::clone(&self.journal), Arc::clone(plan));
-        answered(async move { journal.check_day(plan, slot).await }).boxed()
+        answered(async move { journal.check_day(plan, slot, worst_case).await }).boxed()
     }
 
     /// Writes a checkpoint of a streaming reply.

@@ -22,7 +22,6 @@ use crate::plan::caller_slot::CallerSlot;
 use crate::plan::seed::SeededRandom;
 use crate::port::{Call, Permit, ReplyEnd, ReplyPart, SendGuard};
 use crate::prompt::reply::Reveal;
-use crate::request::Message;
 use crate::request::catalogue::PriceSource;
 use crate::request::panel::Seat;
 use crate::run::SeatView;
@@ -56,6 +55,8 @@ pub(crate) struct UpstreamCall {
     /// Request fields that are left out because the provider rejected them, in this or an earlier part of the run.
     without: Vec<String>,
     reserved: PicoUsd,
+    /// The most its request can cost; `None` if its price is unknown.
+    worst_case: Option<PicoUsd>,
 }
 
 /// The result of asking for admission.
@@ -115,6 +116,7 @@ impl UpstreamCall {
             retries: 0,
             without,
             reserved: PicoUsd::ZERO,
+            worst_case: None,
         }
     }
 
@@ -165,8 +167,9 @@ impl UpstreamCall {
             let message = format!("the list of its provider has no model `{}`", self.seat.model);
             return Admission::Refused(Failure::new(Code::ModelUnknown, message));
         }
-        let input_bytes = self.prompt.messages.iter().map(Message::weight_bytes).sum();
-        match self.context.budget.reserve(&budget::worst_call(&self.seat, input_bytes)) {
+        let worst_case = budget::worst_call(&self.seat, &self.prompt.messages);
+        self.worst_case = worst_case.known();
+        match self.context.budget.reserve(&worst_case) {
             Ok(reserved) => self.reserved = reserved,
             Err(failure) => return Admission::Refused(failure),
         }
@@ -285,7 +288,7 @@ impl UpstreamCall {
         // Calls that have ended must be durable to count with their real cost. Awaited to the end, because a commit must
         // not be dropped half-way.
         self.context.log.commit().await?;
-        let check = self.context.log.check_day(&self.context.plan, self.slot);
+        let check = self.context.log.check_day(&self.context.plan, self.slot, self.worst_case);
         let checked = self.sending.unless_over(timeout_at(self.deadline.call, check)).await;
         // If the run was cancelled or is out of time, the wait for admission reports it.
         checked.and_then(Result::ok).unwrap_or(Ok(()))
@@ -451,7 +454,9 @@ impl UpstreamCall {
         answer.line = line.map(Arc::from);
         answer.finish.clone_from(&end.finish);
         answer.usage = end.usage;
-        let computed = || Some(self.seat.price?.cost(end.usage.input_tokens?, end.usage.output_tokens?));
+        // A text of no tokens is a count that nobody made.
+        let counted = end.usage.output_tokens.filter(|count| *count > 0 || text.is_empty());
+        let computed = || Some(self.seat.price?.cost(end.usage.input_tokens?, counted?));
         answer.cost = end.cost.or_else(computed);
         answer.cost_is_estimate = end.cost.is_none();
         answer.served_model.clone_from(&end.served_model);
@@ -502,7 +507,9 @@ impl UpstreamCall {
     }
 
     fn sent(&self) -> Event {
-        Event::Sent { attempt: self.attempt(), prompt: self.prompt.record.clone() }
+        let planned = self.context.plan.worst_request(self.slot);
+        let worst_case = self.worst_case.filter(|most| planned.is_none_or(|planned| *most > planned));
+        Event::Sent { attempt: self.attempt(), prompt: self.prompt.record.clone(), worst_case }
     }
 
     fn call(&self) -> Call {

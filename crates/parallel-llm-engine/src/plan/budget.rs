@@ -5,15 +5,18 @@
 use parking_lot::Mutex;
 
 use crate::plan::worst_case::{self, WorstCase};
+use crate::request::Message;
 use crate::request::panel::Seat;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
 
-/// The most one call of a seat can cost.
-pub fn worst_call(seat: &Seat, input_bytes: u64) -> WorstCase {
-    WorstCase::of(&seat.model, seat.cost_max(tokens_in(input_bytes), seat.max_tokens))
+/// The most one call of a seat with these messages can cost.
+pub fn worst_call(seat: &Seat, messages: &[Message]) -> WorstCase {
+    let input_tokens = tokens_in(messages.iter().map(Message::weight_bytes).sum());
+    let pictures = messages.iter().map(Message::pictures).sum();
+    WorstCase::of(&seat.model, seat.cost_max(input_tokens, pictures, seat.max_tokens))
 }
 
 /// The budget of one run.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::size::QuestionSize;
 use super::{RunPlan, step};
 use crate::request::catalogue::PriceSource;
 use crate::request::panel::{ModelRef, ProviderId, Seat, SeatNumber};
@@ -25,8 +26,10 @@ impl CallCount {
         let chain = [blank_seat(0)];
         // A single answer is neither fused nor judged.
         let fusing = if seats > 1 { strategy.fusers(&chain).len() } else { 0 };
-        let steps =
-            step::planned(choice, &panel, &chain, 0, true).iter().filter(|step| !step.is_spare).count();
+        let steps = step::planned(choice, &panel, &chain, QuestionSize::default(), true)
+            .iter()
+            .filter(|step| !step.is_spare)
+            .count();
         Self { fewest: choice.first(seats).min(seats), most: seats + fusing + steps }
     }
 }

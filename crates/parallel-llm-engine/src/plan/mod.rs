@@ -11,6 +11,7 @@ mod hash;
 mod resolve;
 pub(crate) mod seats;
 pub(crate) mod seed;
+pub mod size;
 pub mod slots;
 pub mod step;
 mod unknown;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::flow::PlannedFlow;
+use crate::plan::size::QuestionSize;
 use crate::plan::step::Step;
 use crate::plan::worst_case::WorstCase;
 use crate::request::catalogue::Catalogue;
@@ -166,6 +168,9 @@ pub struct RunPlan {
     /// The conversation. Empty if the store keeps only metadata.
     #[serde(default)]
     pub messages: Arc<[Message]>,
+    /// The size of the conversation.
+    #[serde(default, skip_serializing_if = "QuestionSize::is_unknown")]
+    pub question_size: QuestionSize,
     /// The panel.
     pub seats: Vec<Seat>,
     /// The chain of synthesizers; the first that can fuses.
@@ -248,9 +253,9 @@ impl RunPlan {
         question(&self.messages)
     }
 
-    /// The size of the conversation in bytes, with files as the text they count as. Persona prompts come on top.
-    pub fn input_bytes(&self) -> u64 {
-        input_bytes(&self.messages)
+    /// The size of the conversation.
+    pub fn size(&self) -> QuestionSize {
+        if self.question_size.is_unknown() { QuestionSize::of(&self.messages) } else { self.question_size }
     }
 
     /// A copy without the question and the persona prompts. A persona prompt comes from the settings, not from the
@@ -269,11 +274,6 @@ impl RunPlan {
 
 fn question(messages: &[Message]) -> String {
     messages.last().map(|message| message.texts().collect::<Vec<_>>().join("\n")).unwrap_or_default()
-}
-
-/// The size of a conversation in bytes, with files as the text they count as.
-fn input_bytes(messages: &[Message]) -> u64 {
-    messages.iter().map(Message::weight_bytes).sum()
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

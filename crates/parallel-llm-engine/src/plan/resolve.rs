@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::plan::flow::PlannedFlow;
 use crate::plan::seats::{self, References, Sampling};
+use crate::plan::size::QuestionSize;
 use crate::plan::step::Step;
 use crate::plan::worst_case::WorstCase;
-use crate::plan::{Identity, RunPlan, Terms, hash, input_bytes, question, step};
+use crate::plan::{Identity, RunPlan, Terms, hash, question, step};
 use crate::request::flow::{Flow, FlowError};
 use crate::request::panel::Seat;
 use crate::request::strategy::{ResolvedStrategy, StrategyChoice};
@@ -43,10 +44,11 @@ impl RunPlan {
         }
         check_prompt(&request.messages, defaults.prompt_chars_max)?;
         let mut warnings = Vec::new();
+        let question_size = QuestionSize::of(&request.messages);
         let Resolved { flow, mut seats, synthesizers, equivalence, mut steps, chosen } = match &defaults.flow
         {
             Some(flow) => stages::resolve(flow, &request, terms, &mut warnings)?,
-            None => panel(&request, terms, &mut warnings)?,
+            None => panel(&request, question_size, terms, &mut warnings)?,
         };
         step::number_on(&mut steps, 0)?;
         seats::price_for_steps(&mut seats, &steps, terms);
@@ -60,6 +62,7 @@ impl RunPlan {
             seed: identity.seed,
             plan_hash,
             messages: request.messages.into(),
+            question_size,
             seats,
             synthesizers,
             equivalence,
@@ -104,7 +107,12 @@ pub(super) struct Resolved {
 }
 
 /// Resolves a question to one panel.
-fn panel(request: &RunRequest, terms: &Terms<'_>, warnings: &mut Vec<Warning>) -> Result<Resolved, Failure> {
+fn panel(
+    request: &RunRequest,
+    size: QuestionSize,
+    terms: &Terms<'_>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Resolved, Failure> {
     let defaults = terms.defaults;
     let sampling = Sampling::of(request, defaults)?;
     let references = References::of_panel(request, defaults);
@@ -117,8 +125,7 @@ fn panel(request: &RunRequest, terms: &Terms<'_>, warnings: &mut Vec<Warning>) -
     seats::ask_for_line(&mut seats, chosen.choice, &question(&request.messages), defaults.answer_line);
     let equivalence =
         if chosen.choice.counts() { seats::resolve_equivalence(&seats, terms, warnings)? } else { None };
-    let prompt_bytes = input_bytes(&request.messages);
-    let steps = step::planned(chosen.choice, &seats, &synthesizers, prompt_bytes, equivalence.is_some());
+    let steps = step::planned(chosen.choice, &seats, &synthesizers, size, equivalence.is_some());
     Ok(Resolved { flow: None, seats, synthesizers, equivalence, steps, chosen })
 }
 

@@ -15,7 +15,7 @@ use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::{Advice, Next, Operation};
-use crate::value::usage::tokens_in;
+use crate::value::usage::{tokens_in, weight_of};
 use crate::value::warning::Warning;
 
 /// The lowest output cap that makes room for the prompt. With a lower one there would be no useful answer, and the prompt is
@@ -76,7 +76,7 @@ impl Sampling {
     /// The same for a seat with this persona prompt.
     fn with(self, persona_prompt: Option<&Arc<PersonaPrompt>>) -> Self {
         let system = persona_prompt.and_then(|prompt| prompt.system.as_ref());
-        let besides = system.map_or(0, |system| tokens_in(system.len() as u64));
+        let besides = system.map_or(0, |system| tokens_in(weight_of(system)));
         Self { input_tokens: self.input_tokens.saturating_add(besides), ..self }
     }
 }
@@ -243,7 +243,7 @@ pub(crate) fn resolve_equivalence(
             });
             let priced = known.filter_map(|entry| {
                 let seat = seat(&entry, 0, terms, &sampling);
-                Some((seat.cost_max(OUTPUT_TOKENS_MIN.into(), OUTPUT_TOKENS_MIN)?, seat))
+                Some((seat.cost_max(OUTPUT_TOKENS_MIN.into(), 0, OUTPUT_TOKENS_MIN)?, seat))
             });
             return Ok(priced.min_by_key(|(cost, _)| *cost).map(|(_, seat)| seat));
         }

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 use super::RunPlan;
-use crate::plan::budget;
 use crate::plan::caller_slot::CallerSlot;
-use crate::plan::flow::{PlannedFlow, chain_of};
+use crate::plan::flow::chain_of;
+use crate::plan::size::QuestionSize;
 use crate::plan::step::{Step, StepKey, StepRole, longest_tokens};
 use crate::plan::worst_case::WorstCase;
 use crate::prompt::reply::OBJECTIONS_BYTES_MAX;
 use crate::request::catalogue::PriceSource;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::request::strategy::{Calls, StrategyChoice, StrategyOptions};
+use crate::request::strategy::{Calls, Strategy, StrategyChoice, StrategyOptions};
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
 
@@ -64,20 +64,18 @@ impl RunPlan {
         steps: &'a [Step],
     ) -> Vec<CallerSlot> {
         let asked = asked.into_iter().map(|seat| CallerSlot::Seat(seat.number));
-        let fusers: Vec<&Seat> = match &self.flow {
-            Some(flow) => self.fusers(flow),
-            None => self.strategy.fusers(chain).first().into_iter().collect(),
-        };
-        let fusers = fusers.into_iter().map(|seat| CallerSlot::Synthesizer(seat.number));
+        let chains = self.chains(chain).into_iter();
+        let fusers = chains.filter_map(|(strategy, chain)| strategy.fusers(chain).first());
+        let fusers = fusers.map(|seat| CallerSlot::Synthesizer(seat.number));
         let steps = steps.iter().filter(|step| !step.is_spare).map(|step| CallerSlot::Step(step.number));
         asked.chain(fusers).chain(steps).collect()
     }
 
-    /// The first of the chain of each stage that fuses. A single input is not fused.
-    fn fusers(&self, flow: &PlannedFlow) -> Vec<&Seat> {
+    /// The chain of the run, or that of each stage, with the strategy it belongs to. A single input of a stage is not fused.
+    fn chains<'a>(&'a self, chain: &'a [Seat]) -> Vec<(Strategy, &'a [Seat])> {
+        let Some(flow) = &self.flow else { return vec![(self.strategy, chain)] };
         let fusing = flow.stages.iter().filter(|stage| stage.inputs() > 1);
-        let chains = fusing.map(|stage| stage.strategy.fusers(chain_of(stage, &self.synthesizers)));
-        chains.filter_map(<[Seat]>::first).collect()
+        fusing.map(|stage| (stage.strategy, chain_of(stage, &self.synthesizers))).collect()
     }
 
     /// The options of the strategy that a slot belongs to.
@@ -114,6 +112,25 @@ impl RunPlan {
         may_be.sum::<WorstCase>().plus(&WorstCase::Known(known))
     }
 
+    /// The most these slots can cost in all: every call of each member of a chain, repeated as often as it may be.
+    pub(crate) fn most_of<'a>(
+        &self,
+        asked: impl IntoIterator<Item = &'a Seat>,
+        chain: &'a [Seat],
+        steps: &'a [Step],
+    ) -> PicoUsd {
+        let once: PicoUsd =
+            self.callable(asked, chain, steps).into_iter().filter_map(|slot| self.worst_request(slot)).sum();
+        once.times(u64::from(self.retries_max) + 1)
+    }
+
+    /// The most the run can cost, as far as prices are known: no call is made that the budget does not hold. Of a run that is
+    /// refused, its worst case.
+    pub fn most(&self) -> PicoUsd {
+        let all = self.most_of(&self.seats, &self.synthesizers, &self.steps);
+        all.min(self.budget).max(self.worst_case.known_part())
+    }
+
     /// The models whose price is an estimate from another provider's list, each once.
     pub fn estimated(&self) -> Vec<ModelRef> {
         let mut models: Vec<ModelRef> = Vec::new();
@@ -133,15 +150,10 @@ impl RunPlan {
         steps: &'a [Step],
     ) -> Vec<CallerSlot> {
         let asked = asked.into_iter().map(|seat| CallerSlot::Seat(seat.number));
-        let fusers: Vec<&Seat> = match &self.flow {
-            Some(flow) => {
-                let fusing = flow.stages.iter().filter(|stage| stage.inputs() > 1);
-                fusing.flat_map(|stage| stage.strategy.fusers(chain_of(stage, &self.synthesizers))).collect()
-            }
-            None => self.strategy.fusers(chain).iter().collect(),
-        };
-        let fusers = fusers.into_iter().map(|seat| CallerSlot::Synthesizer(seat.number));
-        asked.chain(fusers).chain(steps.iter().map(|step| CallerSlot::Step(step.number))).collect()
+        let fusers = self.chains(chain).into_iter().flat_map(|(strategy, chain)| strategy.fusers(chain));
+        let fusers = fusers.map(|seat| CallerSlot::Synthesizer(seat.number));
+        let steps = steps.iter().map(|step| CallerSlot::Step(step.number));
+        asked.chain(fusers).chain(steps).collect()
     }
 
     /// The cost of the run if every reply has [`TYPICAL_REPLY_TOKENS`] or its cap, and no call is saved or repeated, as
@@ -157,45 +169,66 @@ impl RunPlan {
         chain: &'a [Seat],
         steps: &'a [Step],
     ) -> PicoUsd {
-        let mut plan = self.clone();
-        for seat in plan.seats.iter_mut().chain(&mut plan.synthesizers) {
-            seat.max_tokens = seat.max_tokens.min(TYPICAL_REPLY_TOKENS);
-        }
-        let answers = u64::from(TYPICAL_REPLY_TOKENS) * self.seats.len() as u64;
-        for step in &mut plan.steps {
-            step.input_tokens_max = step.input_tokens_max.min(2 * tokens_in(self.input_bytes()) + answers);
-        }
-        self.called(asked, chain, steps).into_iter().filter_map(|slot| plan.worst_request(slot)).sum()
+        let typical =
+            |answers: usize| self.size().framed(answers) + u64::from(TYPICAL_REPLY_TOKENS) * answers as u64;
+        let cost = |slot| {
+            let (seat, read) = (self.seat_at(slot)?, self.input_of(slot)?);
+            let tokens = match slot {
+                CallerSlot::Seat(_) => read.tokens,
+                CallerSlot::Synthesizer(number) => read.tokens.min(typical(self.inputs_of(number).0.len())),
+                CallerSlot::Step(_) => read.tokens.min(typical(self.seats.len())),
+            };
+            seat.cost_max(tokens, read.pictures, seat.max_tokens.min(TYPICAL_REPLY_TOKENS))
+        };
+        self.called(asked, chain, steps).into_iter().filter_map(cost).sum()
     }
 
-    /// The most one request of this slot can cost; `None` if its price is unknown. A seat reads the conversation and its
-    /// persona prompt; a synthesizer or step reads answers as well.
+    /// The most one request of this slot can cost; `None` if its price is unknown.
     pub fn worst_request(&self, slot: CallerSlot) -> Option<PicoUsd> {
+        // A single answer is not fused.
+        let Some(Input { tokens, pictures }) = self.input_of(slot) else { return Some(PicoUsd::ZERO) };
         let seat = self.seat_at(slot)?;
-        let read = match slot {
+        seat.cost_max(tokens, pictures, seat.max_tokens)
+    }
+
+    /// The most that one request of this slot sends. A seat reads the conversation and its persona prompt; a synthesizer or
+    /// step reads answers as well. `None` if nothing is sent.
+    fn input_of(&self, slot: CallerSlot) -> Option<Input> {
+        let tokens = match slot {
             CallerSlot::Seat(_) => {
-                let input_bytes = self.input_bytes() + seat.added_prompt_bytes();
-                return budget::worst_call(seat, input_bytes).known();
+                let added = self.seat_at(slot).map_or(0, Seat::added_prompt_bytes);
+                let QuestionSize { tokens, pictures, .. } = self.size();
+                return Some(Input { tokens: tokens + tokens_in(added), pictures });
             }
             CallerSlot::Synthesizer(number) => {
                 let (inputs, StrategyChoice { strategy, options }) = self.inputs_of(number);
-                // A single answer is not fused.
                 if inputs.len() < 2 {
-                    return Some(PicoUsd::ZERO);
+                    return None;
                 }
                 let answers = longest_tokens(options, inputs.iter(), inputs.len());
                 // A separate analysis, which is then read, has the same output cap as the text.
-                let analysis = if options.is_analysis_separate() { seat.max_tokens } else { 0 };
+                let written = self.seat_at(slot).filter(|_| options.is_analysis_separate());
+                let analysis = written.map_or(0, |seat| seat.max_tokens);
                 // A chair reads the objections of reviewers beside the answers.
                 let objections = match strategy.calls() {
                     Calls::Reviews => tokens_in(OBJECTIONS_BYTES_MAX) * inputs.len() as u64,
                     Calls::None | Calls::Verdict | Calls::Layers => 0,
                 };
-                2 * tokens_in(self.input_bytes()) + answers + objections + u64::from(analysis)
+                self.size().framed(inputs.len()) + answers + objections + u64::from(analysis)
             }
-            CallerSlot::Step(number) => self.steps.get(number.index())?.input_tokens_max,
+            CallerSlot::Step(number) => {
+                self.steps.get(number.index()).map_or(0, |step| step.input_tokens_max)
+            }
         };
-        let read = read.min(seat.context_tokens.unwrap_or(u64::MAX));
-        seat.cost_max(read, seat.max_tokens)
+        // Only who answers the question again gets its files.
+        let answers = self.role_of(slot) == Some(StepRole::Proposer);
+        let context = self.seat_at(slot).and_then(|seat| seat.context_tokens).unwrap_or(u64::MAX);
+        Some(Input { tokens: tokens.min(context), pictures: if answers { self.size().pictures } else { 0 } })
     }
+}
+
+/// What a request sends.
+struct Input {
+    tokens: u64,
+    pictures: u64,
 }

@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
+use crate::plan::size::QuestionSize;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::strategy::{By, CONTROLLED_MIN, Calls, Strategy, StrategyChoice, StrategyOptions};
 use crate::value::answer::Failure;
@@ -139,18 +140,17 @@ pub(crate) fn input_tokens_max(by: CallerSlot, steps: &[Step]) -> u64 {
     own.map(|step| step.input_tokens_max).max().unwrap_or_default()
 }
 
-/// The steps this strategy may make with these seats and synthesizers, numbered from 1. `prompt_bytes` is what every seat is
-/// sent; `groups` says whether there is a model for equivalence.
+/// The steps this strategy may make with these seats and synthesizers, numbered from 1. `size` is that of the question;
+/// `groups` says whether there is a model for equivalence.
 pub(crate) fn planned(
     choice: StrategyChoice,
     seats: &[Seat],
     chain: &[Seat],
-    prompt_bytes: u64,
+    size: QuestionSize,
     groups: bool,
 ) -> Vec<Step> {
     let options = choice.options;
-    let prompt_tokens = tokens_in(prompt_bytes);
-    let mut planner = StepPlanner { seats, chain, options, prompt_tokens, steps: Vec::new() };
+    let mut planner = StepPlanner { seats, chain, options, size, steps: Vec::new() };
     // A single answer needs no further call.
     if seats.len() < 2 {
         return planner.steps;
@@ -206,7 +206,7 @@ struct StepPlanner<'a> {
     seats: &'a [Seat],
     chain: &'a [Seat],
     options: StrategyOptions,
-    prompt_tokens: u64,
+    size: QuestionSize,
     steps: Vec<Step>,
 }
 
@@ -255,7 +255,8 @@ impl StepPlanner<'_> {
             for seat in self.seats {
                 let key = StepKey { role: StepRole::Proposer, by: CallerSlot::Seat(seat.number), round };
                 let read = longest_tokens(self.options, self.seats, self.seats.len())
-                    + tokens_in(seat.persona_prompt_bytes());
+                    + tokens_in(seat.persona_prompt_bytes())
+                    + self.size.files_tokens;
                 self.push(key, read, false);
             }
         }
@@ -307,10 +308,9 @@ impl StepPlanner<'_> {
         }
     }
 
-    /// Adds a step. The question counts twice, which leaves room for the short prompt around it.
     fn push(&mut self, key: StepKey, answers_tokens: u64, is_spare: bool) {
         let number = StepNumber::at(self.steps.len());
-        let input_tokens_max = 2 * self.prompt_tokens + answers_tokens;
+        let input_tokens_max = self.size.framed(self.seats.len()) + answers_tokens;
         self.steps.push(Step { number, key, input_tokens_max, is_spare });
     }
 }

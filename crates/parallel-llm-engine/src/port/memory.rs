@@ -15,6 +15,7 @@ use crate::run::event::{Attempt, Recorded};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::id::RunId;
+use crate::value::money::PicoUsd;
 
 /// The events of a run: one entry per commit.
 pub type Commits = Vec<Vec<Recorded>>;
@@ -73,7 +74,12 @@ impl Journal for MemoryJournal {
         Box::pin(ready(Ok(())))
     }
 
-    fn check_day(&self, _: Arc<RunPlan>, _: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(
+        &self,
+        _: Arc<RunPlan>,
+        _: CallerSlot,
+        _: Option<PicoUsd>,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
         Box::pin(ready(Ok(())))
     }
 

@@ -342,8 +342,14 @@ pub trait Journal: Send + Sync + 'static {
     }
 
     /// Fails if the limits of the day do not allow one more request of this slot. Called before each request after the first,
-    /// once all earlier events are durable, because a provider may bill more than its prices say.
-    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>>;
+    /// once all earlier events are durable, because a provider may bill more than its prices say. `worst_case` is the most that
+    /// it can cost; `None` if its price is unknown.
+    fn check_day(
+        &self,
+        plan: Arc<RunPlan>,
+        slot: CallerSlot,
+        worst_case: Option<PicoUsd>,
+    ) -> BoxFuture<'static, Result<(), Failure>>;
 
     /// Keeps the text of a streaming reply, in place of its earlier checkpoint. Best effort: no path that costs the user time
     /// waits for it.

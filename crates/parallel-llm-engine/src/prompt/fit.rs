@@ -11,7 +11,7 @@ const MARGIN_TOKENS: u64 = 1_000;
 /// The least size of a shortened candidate in bytes; less would be no useful answer.
 const CANDIDATE_BYTES_MIN: usize = 500;
 /// The mark at the end of a shortened candidate.
-const CUT_MARK: &str = "\n[shortened here to fit]";
+pub(super) const CUT_MARK: &str = "\n[shortened here to fit]";
 
 /// The context window of a model, and what part of it is used.
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +37,7 @@ pub fn fit(
     let most = window.candidate_tokens.map_or(usize::MAX, |tokens| in_bytes(tokens.into()));
     // As if the request were repeated: whether it is depends on the length of the candidates.
     let (request_block, again) = asked(task, request, CODE_SAMPLE, usize::MAX);
-    let files = if task.answers() {
-        request.iter().map(|one| one.weight_bytes() - one.text_bytes()).sum()
-    } else {
-        0
-    };
+    let files = if task.answers() { request.iter().map(Message::files_weight_bytes).sum() } else { 0 };
     let markers = candidates.len() * block("candidate AA", CODE_SAMPLE, "").len();
     let system = instructions(task, CODE_SAMPLE).len();
     let ours = system + task.user().len() + request_block.len() + again.len() + markers;

@@ -8,13 +8,14 @@ pub mod floor;
 pub mod reply;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::panel::{Seat, SeatNumber};
+use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
 use crate::request::{Message, Part, Role};
 use crate::value::invisible::seen;
+use crate::value::usage::weight_of;
 
 pub(crate) use fit::cut;
 pub use fit::{ContextWindow, fit};
@@ -150,6 +151,38 @@ impl Task {
         let messages = messages(self, request, exhibits, nonce).into();
         if self.answers() { reader.with_persona_prompt(&messages) } else { messages }
     }
+}
+
+/// The size of a prompt that shows answers, as input in bytes, without these and without files: our instructions and the
+/// request, also if it is repeated. It holds for every task.
+pub(crate) fn frame_bytes(request: &[Message]) -> u64 {
+    static OURS: LazyLock<u64> = LazyLock::new(|| {
+        let ours = |task: &Task| weight_of(&instructions(*task, CODE_SAMPLE)) + weight_of(task.user());
+        let ours = Task::ALL.iter().map(ours).max().unwrap_or_default();
+        ours + weight_of(&block("analysis", CODE_SAMPLE, ""))
+    });
+    // For a task that gets no files, whose request has a note instead.
+    let (block, again) = asked(Task::Synthesize, request, CODE_SAMPLE, usize::MAX);
+    *OURS + weight_of(&block) + weight_of(&again)
+}
+
+/// The size of what stands around an answer, as input in bytes: markers and remarks.
+pub(crate) fn candidate_frame_bytes() -> u64 {
+    static FRAME: LazyLock<u64> = LazyLock::new(|| {
+        let most = SEATS_MAX;
+        let candidate = Candidate {
+            label: label(most),
+            seat: SeatNumber(1),
+            text: String::new(),
+            shown_bytes: None,
+            answer_hash: String::new(),
+            stops_early: true,
+            peer_rank: Some(PeerRank { rank: most, of: most, shared: true }),
+            objections: vec![fit::CUT_MARK.to_owned()],
+        };
+        weight_of(&framed(&candidate, CODE_SAMPLE))
+    });
+    *FRAME
 }
 
 /// The messages of a task. A task that answers the request gets its files, too.

@@ -1,5 +1,7 @@
 //! The catalogue of models with their names, prices and limits, as a plain value.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use crate::request::AttachmentKind;
@@ -16,12 +18,30 @@ pub struct Price {
     /// For each request, whatever its size.
     #[serde(default)]
     pub request: PicoUsd,
+    /// For each picture sent, besides its tokens.
+    #[serde(default, skip_serializing_if = "PicoUsd::is_zero")]
+    pub picture: PicoUsd,
+    /// For each token sent that the provider also keeps for a later call, if that costs more than reading it.
+    #[serde(default, skip_serializing_if = "PicoUsd::is_zero")]
+    pub cache_write: PicoUsd,
 }
 
 impl Price {
+    /// A price for tokens alone.
+    pub const fn per_token(input: PicoUsd, output: PicoUsd) -> Self {
+        let none = PicoUsd::ZERO;
+        Self { input, output, request: none, picture: none, cache_write: none }
+    }
+
     /// The cost of a call with these token counts.
     pub fn cost(&self, input_tokens: u64, output_tokens: u64) -> PicoUsd {
         self.request.plus(self.input.times(input_tokens)).plus(self.output.times(output_tokens))
+    }
+
+    /// The most a call with these counts can cost: also if the provider keeps everything for a later one.
+    pub fn most(&self, input_tokens: u64, pictures: u64, output_tokens: u64) -> PicoUsd {
+        let input = self.input.max(self.cache_write);
+        Self { input, ..*self }.cost(input_tokens, output_tokens).plus(self.picture.times(pictures))
     }
 }
 
@@ -35,6 +55,12 @@ pub struct PriceOverride {
     pub input: Option<PicoUsd>,
     /// For each token received, if it differs.
     pub output: Option<PicoUsd>,
+    /// For each request, if it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<PicoUsd>,
+    /// For each token that is also kept, if it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<PicoUsd>,
 }
 
 /// The kinds of files a model takes besides text.
@@ -114,22 +140,18 @@ impl ModelInfo {
         }
     }
 
-    /// The price of a call with this many input tokens. If the price depends on the hour, the higher one: an estimate may be
-    /// too high, but a run must not exceed its budget.
+    /// The highest price that a call of at most this many input tokens may have: an estimate may be too high, but a run must not
+    /// exceed its budget.
     pub fn price_at(&self, input_tokens: u64) -> Option<Price> {
         let applies = |it: &&PriceOverride| it.above_input_tokens.is_none_or(|above| input_tokens > above);
-        let mut price = self.price?;
-        for it in self.price_overrides.iter().filter(applies) {
-            let by_hour = it.above_input_tokens.is_none();
-            let over = |old: PicoUsd, new: Option<PicoUsd>| match new {
-                Some(new) if by_hour => old.max(new),
-                Some(new) => new,
-                None => old,
-            };
-            price =
-                Price { input: over(price.input, it.input), output: over(price.output, it.output), ..price };
-        }
-        Some(price)
+        let may_apply = self.price_overrides.iter().filter(applies);
+        Some(may_apply.fold(self.price?, |price, it| Price {
+            input: price.input.max(it.input.unwrap_or_default()),
+            output: price.output.max(it.output.unwrap_or_default()),
+            request: price.request.max(it.request.unwrap_or_default()),
+            cache_write: price.cache_write.max(it.cache_write.unwrap_or_default()),
+            ..price
+        }))
     }
 }
 
@@ -164,7 +186,10 @@ impl Catalogue {
 
     fn listed(&self, name: &str) -> Option<&ModelInfo> {
         // Its id says more than a further one, and the exact one most.
-        let rank = |model: &&ModelInfo| (model.id != name, model.id.strip_prefix('~') != Some(name));
+        // Of two entries with one name, the dearer counts.
+        let dearest = |model: &ModelInfo| Reverse(model.price.map(|price| (price.output, price.input)));
+        let rank =
+            |model: &&ModelInfo| (model.id != name, model.id.strip_prefix('~') != Some(name), dearest(model));
         self.models.iter().filter(|model| model.is_called(name)).min_by_key(rank)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::value::usage::BYTES_PER_TOKEN;
+use crate::value::usage::{BYTES_PER_TOKEN, weight_of};
 
 /// The tokens that a picture is counted as, also that of a page. By the published formulas, large pictures take about 1,600.
 pub const IMAGE_TOKENS: u64 = 2_000;
@@ -74,9 +74,19 @@ impl Message {
         self.texts().map(|text| text.len() as u64).sum()
     }
 
-    /// The size of the message as input, in bytes: its text, and the text its files count as.
+    /// The size of the message as input, in bytes of plain text: of its own text, and of that which its files count as.
     pub fn weight_bytes(&self) -> u64 {
-        self.text_bytes() + self.files().map(Attachment::weight_bytes).sum::<u64>()
+        self.texts().map(weight_of).sum::<u64>() + self.files_weight_bytes()
+    }
+
+    /// The size of its files, in bytes of the text they count as.
+    pub fn files_weight_bytes(&self) -> u64 {
+        self.files().map(Attachment::weight_bytes).sum()
+    }
+
+    /// The number of its pictures.
+    pub fn pictures(&self) -> u64 {
+        self.files().filter(|file| file.kind() == AttachmentKind::Image).count() as u64
     }
 }
 

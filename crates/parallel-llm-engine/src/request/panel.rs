@@ -16,6 +16,7 @@ use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::nearest;
 use crate::value::next::Next;
+use crate::value::usage::weight_of;
 
 /// The most seats one panel may have.
 pub const SEATS_MAX: usize = 64;
@@ -227,11 +228,11 @@ impl Seat {
         PanelEntry { model: self.model.clone(), count: 1, options }
     }
 
-    /// The most a call with so many tokens can cost; `None` if nobody tells its price. A server of the user's own asks for no
-    /// money, and a model that is not sold is not asked under a limit.
-    pub fn cost_max(&self, input_tokens: u64, output_tokens: u32) -> Option<PicoUsd> {
+    /// The most a call with so many tokens and pictures can cost; `None` if nobody tells its price. A server of the user's own
+    /// asks for no money, and a model that is not sold is not asked under a limit.
+    pub fn cost_max(&self, input_tokens: u64, pictures: u64, output_tokens: u32) -> Option<PicoUsd> {
         match (self.price, self.price_source) {
-            (Some(price), _) => Some(price.cost(input_tokens, output_tokens.into())),
+            (Some(price), _) => Some(price.most(input_tokens, pictures, output_tokens.into())),
             (None, PriceSource::OwnMachine | PriceSource::Unlisted) => Some(PicoUsd::ZERO),
             (None, _) => None,
         }
@@ -276,7 +277,7 @@ impl Seat {
 
     /// The size of its own system message, in bytes of text.
     pub fn persona_prompt_bytes(&self) -> u64 {
-        self.system().map_or(0, |own| (own.len() + SEPARATOR.len()) as u64)
+        self.system().map_or(0, |own| weight_of(own) + SEPARATOR.len() as u64)
     }
 
     /// The size of what it is sent besides the conversation, in bytes of text.

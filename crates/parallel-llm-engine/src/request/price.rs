@@ -67,8 +67,13 @@ impl PriceBook {
     /// asks for.
     fn may_exceed_list(&self, model: &ModelRef, info: Option<&ModelInfo>) -> bool {
         let searches = model.model.split(':').skip(1).any(|suffix| suffix == SEARCHING);
-        let is_variant = info.is_some_and(|info| !info.is_called(&model.model));
-        let is_cheapest = model.model.rsplit_once(':').is_some_and(|(_, suffix)| suffix == CHEAPEST);
-        searches || is_variant && !is_cheapest || self.dearer_tiers.contains(&model.provider)
+        let is_listed = info.is_none_or(|info| is_at_most_list(&model.model, info));
+        searches || !is_listed || self.dearer_tiers.contains(&model.provider)
     }
+}
+
+/// Whether a router calls the listed model under this name, or its cheapest endpoint.
+fn is_at_most_list(name: &str, info: &ModelInfo) -> bool {
+    let cheapest = || name.rsplit_once(':').filter(|(_, suffix)| *suffix == CHEAPEST);
+    info.is_called(name) || cheapest().is_some_and(|(name, _)| is_at_most_list(name, info))
 }

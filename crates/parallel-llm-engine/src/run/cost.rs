@@ -45,7 +45,10 @@ impl Run {
     /// For each slot with ended requests of unknown cost, the most these can have cost; `None` if the price is unknown.
     fn unpriced(&self) -> impl Iterator<Item = Option<PicoUsd>> {
         let unpriced = self.views().filter(|view| view.unpriced > 0);
-        unpriced.map(|view| Some(self.plan.worst_request(view.slot)?.times(u64::from(view.unpriced))))
+        unpriced.map(|view| {
+            let most = self.plan.worst_request(view.slot).max(view.worst_case);
+            Some(most?.times(u64::from(view.unpriced)))
+        })
     }
 
     /// Whether the known cost lacks a request, so that it is only a lower bound.

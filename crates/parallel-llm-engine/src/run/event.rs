@@ -58,6 +58,9 @@ pub enum Event {
         /// What its prompt was made of, if it shows answers. `None` also in runs from before it was recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<Box<PromptRecord>>,
+        /// The most it can cost, if that is more than its plan says: it shows an answer that is longer than its cap.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worst_case: Option<PicoUsd>,
     },
     /// The provider accepted the request and gave it an id. From here on it may cost money.
     Accepted {

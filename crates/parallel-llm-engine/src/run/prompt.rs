@@ -22,7 +22,7 @@ use crate::text::short_answer::Form;
 /// more), or if another version of the program sent it in other words.
 pub fn of(plan: &RunPlan, events: &[Recorded], wanted: Attempt) -> Option<Arc<[Message]>> {
     let sent = events.iter().find_map(|recorded| match &recorded.event {
-        Event::Sent { attempt, prompt } if *attempt == wanted => Some(prompt.as_deref()),
+        Event::Sent { attempt, prompt, .. } if *attempt == wanted => Some(prompt.as_deref()),
         _ => None,
     });
     let reader = plan.seat_at(wanted.slot)?;

@@ -17,7 +17,6 @@ use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::next::{Advice, Next, Operation};
-use crate::value::usage::tokens_in;
 use crate::value::warning::Warning;
 
 /// The most synthesizers of a run in all its parts, limited by their numbers.
@@ -187,7 +186,7 @@ impl Reopening {
         let seats = plan.seats.iter().map(|seat| {
             let slot = CallerSlot::Seat(seat.number);
             let input_tokens = step::input_tokens_max(slot, self.steps_of(plan));
-            (slot, seat, input_tokens.max(tokens_in(plan.input_bytes())))
+            (slot, seat, input_tokens.max(plan.size().tokens))
         });
         let chain = plan.synthesizers.iter();
         let chain = chain.map(|seat| (CallerSlot::Synthesizer(seat.number), seat, u64::MAX));
@@ -282,6 +281,13 @@ impl Reopening {
         self.extend(plan).worst_case_of(asked, chain, self.steps_of(plan))
     }
 
+    /// The most this part can cost, as far as prices are known. `chain` is as for [`Reopening::asked`].
+    pub fn most(&self, plan: &RunPlan, chain: &[Seat]) -> PicoUsd {
+        let (asked, chain) = self.asked(plan, chain);
+        let plan = self.extend(plan);
+        plan.most_of(asked, chain, self.steps_of(&plan)).min(self.budget)
+    }
+
     /// What this part will cost if its replies are of the usual length. `chain` is as for [`Reopening::asked`].
     pub fn likely_cost(&self, plan: &RunPlan, chain: &[Seat]) -> PicoUsd {
         let (asked, chain) = self.asked(plan, chain);
@@ -301,7 +307,7 @@ impl Reopening {
         // The user has read the first text by now, so an early draft of the next gains nothing.
         let choice = StrategyChoice { options: StrategyOptions { early: None, ..choice.options }, ..choice };
         let groups = self.equivalence.is_some() || plan.equivalence.is_some();
-        self.steps = step::planned(choice, &seats, &self.synthesizers, plan.input_bytes(), groups);
+        self.steps = step::planned(choice, &seats, &self.synthesizers, plan.size(), groups);
         step::number_on(&mut self.steps, plan.steps.len())?;
         self.warnings.extend(plan.flow.as_ref().map(|flow| Warning {
             code: Code::Unneeded,

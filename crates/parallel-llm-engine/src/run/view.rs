@@ -107,6 +107,8 @@ pub struct SeatView {
     under_way: bool,
     /// Requests that have ended with an unknown cost.
     pub(super) unpriced: u32,
+    /// The most one of its requests can cost, if that is more than the plan says.
+    pub(super) worst_case: Option<PicoUsd>,
     /// Whether the cost of its newest request is unknown.
     newest_unpriced: bool,
     /// Requests whose cost was looked up.
@@ -149,6 +151,7 @@ impl SeatView {
             earlier_status: None,
             under_way: false,
             unpriced: 0,
+            worst_case: None,
             newest_unpriced: false,
             reconciled: Vec::new(),
             is_unneeded: false,
@@ -319,7 +322,8 @@ impl SeatView {
         }
         self.attempts = self.attempts.max(attempt.number);
         match event {
-            Event::Sent { .. } => {
+            Event::Sent { worst_case, .. } => {
+                self.worst_case = self.worst_case.max(*worst_case);
                 self.sent_ms.get_or_insert(at_ms);
                 self.retry_at_ms = None;
                 (self.earlier_status, self.under_way, self.newest_unpriced) = (None, true, true);
@@ -389,6 +393,9 @@ impl SeatView {
         let is_newest = attempt.number >= self.attempts;
         self.attempts = self.attempts.max(attempt.number);
         if held.lets_bytes_leave() {
+            if let Event::Sent { worst_case, .. } = held {
+                self.worst_case = self.worst_case.max(*worst_case);
+            }
             self.sent_ms.get_or_insert(at_ms);
             self.unpriced += 1;
             self.newest_unpriced |= is_newest;

@@ -27,6 +27,11 @@ impl PicoUsd {
     /// No limit, as a budget: the largest amount, which no sum of real costs reaches.
     pub const UNLIMITED: Self = Self::MAX;
 
+    /// Whether it is nothing.
+    pub const fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// Whole US dollars.
     pub const fn from_usd(usd: i64) -> Self {
         Self(usd.saturating_mul(1_000_000_000_000))

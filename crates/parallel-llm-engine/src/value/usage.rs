@@ -6,6 +6,14 @@ use serde::{Deserialize, Serialize};
 /// token; three overestimates the tokens rather than underestimating them.
 pub const BYTES_PER_TOKEN: u64 = 3;
 
+/// The size of a text as input, in bytes of plain words that take as many tokens. A digit counts as a token, since some
+/// tokenizers make one of each, and a byte of a character beyond ASCII as a half more.
+pub fn weight_of(text: &str) -> u64 {
+    let count = |is: fn(&u8) -> bool| text.bytes().filter(is).count() as u64;
+    let (digits, wide) = (count(u8::is_ascii_digit), count(|byte| !byte.is_ascii()));
+    text.len() as u64 + (BYTES_PER_TOKEN - 1) * digits + wide / 2
+}
+
 /// Token counts of one call. Units: tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {

@@ -25,7 +25,8 @@ fn reply_using(reply: Reply, (input, output): (u64, u64), is_declined: bool) -> 
 }
 
 fn random_usage(rng: &mut Rng) -> (u64, u64) {
-    (rng.below(900) as u64, rng.below(900) as u64)
+    // A reply of no tokens would be a count that nobody made.
+    (rng.below(900) as u64, 1 + rng.below(899) as u64)
 }
 
 /// The replies of one seat, each with its cost if it is read to its end.

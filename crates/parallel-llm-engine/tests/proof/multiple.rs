@@ -24,7 +24,7 @@ const RANKING: u64 = 165;
 const PAIR: u64 = 80;
 const REVIEW: u64 = 500;
 /// The output price is five times the input price.
-const PRICE: Price = Price { input: PicoUsd(1_000_000), output: PicoUsd(5_000_000), request: PicoUsd::ZERO };
+const PRICE: Price = Price::per_token(PicoUsd(1_000_000), PicoUsd(5_000_000));
 /// A word that occurs once in each answer, and nowhere else.
 const MARK: &str = "quokka";
 /// The duration of every call, and so of a round.

@@ -1,5 +1,6 @@
 //! The journal that survives a process, and a disk that is slow, breaks, or kills its process.
 
+use parallel_llm_engine::PicoUsd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -163,7 +164,12 @@ impl Journal for ProcessJournal {
         async move { Ok(lease) }.boxed()
     }
 
-    fn check_day(&self, _: Arc<RunPlan>, _: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(
+        &self,
+        _: Arc<RunPlan>,
+        _: CallerSlot,
+        _: Option<PicoUsd>,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
         async { Ok(()) }.boxed()
     }
 

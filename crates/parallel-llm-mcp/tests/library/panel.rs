@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use parallel_llm_mcp::event::{EventLine, EventReport};
-use parallel_llm_mcp::port::{Attempt, BoxFuture, CallerSlot, Failure, Journal, Lease, Recorded, RunPlan};
+use parallel_llm_mcp::port::{
+    Attempt, BoxFuture, CallerSlot, Failure, Journal, Lease, PicoUsd, Recorded, RunPlan,
+};
 use parallel_llm_mcp::{Code, Error, Message, Provider, Question, Report, Role, RunId};
 use parallel_llm_testkit::simulator::{Fault, Script};
 use tokio::sync::Notify;
@@ -407,7 +409,12 @@ impl Journal for OwnJournal {
         Box::pin(async { Ok(()) })
     }
 
-    fn check_day(&self, _: Arc<RunPlan>, _: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(
+        &self,
+        _: Arc<RunPlan>,
+        _: CallerSlot,
+        _: Option<PicoUsd>,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
         Box::pin(async { Ok(()) })
     }
 

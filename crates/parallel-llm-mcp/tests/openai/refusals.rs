@@ -142,7 +142,7 @@ fn what_cannot_be_honoured_is_refused_by_its_name() {
     400 invalid_value messages[0].content[0].image_url: a text is no picture: put the text into the prompt
     400 unknown_parameter parallel_llm.budget: there is no field `parallel_llm.budget`: did you mean `parallel_llm.budget_usd`?
     400 invalid_value parallel_llm.budget_usd: the budget is no amount in USD: for example 0.5
-    402 budget -: the run may cost up to $0.67; the budget is $0.00000010: give `parallel_llm.budget_usd` from 0.6721 to 3
+    402 budget -: the run may cost up to $0.67; the budget is $0.00000010: give `parallel_llm.budget_usd` from 0.6746 to 3
     400 invalid_value parallel_llm.deadline_s: the deadline is out of range: give a whole number from 1 to 86400
     400 invalid_type parallel_llm.progress: `parallel_llm.progress` cannot be used: there is no `loud`, expected one of `comments`, `reasoning`, `off`: see `GET /openapi.json`
     404 invalid_value parallel_llm.continue_run: `resp_7` is no id of an answer of this server: look for the run with `GET /v1/responses/{id}`

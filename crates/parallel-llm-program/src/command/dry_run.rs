@@ -2,7 +2,7 @@
 
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::text::safe;
-use parallel_llm_engine::{Code, Failure, ModelRef, PicoUsd, RunId, RunPlan};
+use parallel_llm_engine::{Code, Failure, ModelRef, RunId, RunPlan};
 use parallel_llm_service::Question;
 use parallel_llm_service::attachment::AttachmentTally;
 use serde_json::json;
@@ -125,7 +125,7 @@ fn report(plan: &RunPlan, sent: &Sent, cached: Option<RunId>) -> serde_json::Val
         "synthesizers": plan.strategy.fusers(&plan.synthesizers).iter().map(model).collect::<Vec<_>>(),
         "equivalence_model": plan.equivalence.as_ref().map(model),
         "cost_likely_usd": plan.worst_case.known().map(|_| plan.likely_cost().as_usd()),
-        "cost_max_usd": plan.worst_case.known().map(PicoUsd::as_usd),
+        "cost_max_usd": plan.worst_case.known().map(|_| plan.most().as_usd()),
         "models_without_price": plan.worst_case.unpriced().len(),
         "unpriced_models": names(plan.worst_case.unpriced()),
         "estimated_prices": names(&plan.estimated()),

@@ -70,14 +70,14 @@ fn what(run: &Run, event: &Event) -> String {
                 count => format!("{count} models"),
             };
             let likely = run.plan.likely_cost();
-            let most = most(&run.plan.worst_case, *reserved);
+            let most = most(&run.plan.worst_case, *reserved, run.plan.most());
             format!("run {} started: {seats}, about {likely}, {most}", run.plan.run_id)
         }
         Event::Reopened { reopening, reserved } => {
             let (asked, _) = reopening.asked(&run.plan, run.chain());
             let (id, count, seats) = (run.plan.run_id, asked.len(), run.seats.len());
             let worst_case = reopening.worst_case(&run.plan, run.chain());
-            let most = most(&worst_case, *reserved);
+            let most = most(&worst_case, *reserved, reopening.most(&run.plan, run.chain()));
             format!("run {id} goes on: {count} of {seats} seats are asked, {most}")
         }
         Event::Skipped { seats } => {
@@ -144,10 +144,12 @@ fn of_call(run: &Run, attempt: Attempt, what: &str) -> String {
     format!("{} {model}: {what}", attempt.slot)
 }
 
-/// The bound of what a run costs, or what keeps it from being known.
-fn most(worst_case: &WorstCase, reserved: PicoUsd) -> String {
+/// The bound of what a run costs, or what keeps it from being known. It may cost `more` than the worst case if calls are repeated
+/// or made by others.
+fn most(worst_case: &WorstCase, amount: PicoUsd, more: PicoUsd) -> String {
     match worst_case.unpriced_words() {
-        None => format!("at most {reserved}"),
+        None if more > amount => format!("at most {amount} if no call fails"),
+        None => format!("at most {amount}"),
         Some(models) => format!("and nobody knows how much at most: no price is known for {models}"),
     }
 }
@@ -157,7 +159,7 @@ const ABOUT: &str = " about";
 
 /// What a plan costs, in a sentence that begins like this.
 pub fn cost(plan: &RunPlan, beginning: &str) -> String {
-    let most = most(&plan.worst_case, plan.worst_case.known_part());
+    let most = most(&plan.worst_case, plan.worst_case.known_part(), plan.most());
     let estimated = plan.estimated();
     let estimated = match estimated.as_slice() {
         [] => String::new(),

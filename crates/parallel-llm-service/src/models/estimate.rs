@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_model_is_found_under_the_names_that_providers_use() {
         let priced = |id: &str, output| ModelInfo {
-            price: Some(Price { input: PicoUsd(1), output: PicoUsd(output), request: PicoUsd::ZERO }),
+            price: Some(Price::per_token(PicoUsd(1), PicoUsd(output))),
             ..ModelInfo::named(id)
         };
         let catalogue = Catalogue::new(

@@ -1,5 +1,6 @@
 //! The journal of each run: the store, or memory for runs that are not stored.
 
+use parallel_llm_engine::PicoUsd;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -73,10 +74,15 @@ impl Journal for Journals {
         self.store_of(run_id)?.notice(run_id)
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+    fn check_day(
+        &self,
+        plan: Arc<RunPlan>,
+        slot: CallerSlot,
+        worst_case: Option<PicoUsd>,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
         match self.store_of(plan.run_id) {
-            Some(store) => store.check_day(plan, slot),
-            None => self.memory.check_day(plan, slot),
+            Some(store) => store.check_day(plan, slot, worst_case),
+            None => self.memory.check_day(plan, slot, worst_case),
         }
     }
 

@@ -49,7 +49,7 @@ pub(super) fn read(reader: Reader<'_>, name: &Key<'_>, value: &Item<'_>) -> Resu
         }
     }
     if let (Some(input), Some(output)) = (input, output) {
-        return Ok(Price { input, output, request });
+        return Ok(Price { request, ..Price::per_token(input, output) });
     }
     let message = format!("the price of `{}` needs both kinds of tokens", name.get_ref());
     let next = parallel_llm_engine::value::next::Next::WriteAs(WRITTEN.into());
@@ -75,7 +75,7 @@ pub(super) fn by_model(table: &PriceTable, providers: &[ProviderId]) -> BTreeMap
 /// The value to show of a price.
 pub(super) fn shown(name: &str, set: &SetPrice) -> EffectiveValue {
     let per_million = |amount: PicoUsd| amount.times(MILLION.unsigned_abs());
-    let Price { input, output, request } = set.price;
+    let Price { input, output, request, .. } = set.price;
     let besides = if request > PicoUsd::ZERO { format!(", {request} a request") } else { String::new() };
     EffectiveValue {
         name: format!("prices.{name}"),

@@ -94,11 +94,16 @@ pub(super) fn check_run(
 /// Refuses a further request of a run if the day's costs and the requests in flight leave no room for it. Reservations
 /// of other runs do not count: each of their requests is checked itself, and a run that was admitted must not fail for
 /// what others might do.
-pub(crate) async fn check_call(database: &Database, plan: &RunPlan, slot: CallerSlot) -> Result<(), Failure> {
+pub(crate) async fn check_call(
+    database: &Database,
+    plan: &RunPlan,
+    slot: CallerSlot,
+    worst_case: Option<PicoUsd>,
+) -> Result<(), Failure> {
     if plan.limits.is_empty() {
         return Ok(());
     }
-    let demanded = Demanded::of_call(plan, slot);
+    let demanded = Demanded::of_call(plan, slot, worst_case);
     let principals: Vec<Option<String>> = plan.limits.iter().map(|limit| limit.asked_by.clone()).collect();
     let read = move |reader: &Reader<'_>| {
         let now_ms = reader.now_ms();

@@ -83,7 +83,7 @@ pub(super) fn merged(stored: &[Recorded], epoch: u64, held: &[Recorded]) -> Vec<
             continue;
         }
         if !is_sent && !requests.sent.contains(&attempt) {
-            add(&mut requests, recorded, Event::Sent { attempt, prompt: None });
+            add(&mut requests, recorded, Event::Sent { attempt, prompt: None, worst_case: None });
         }
         add(&mut requests, recorded, renumbered(recorded.event.clone(), attempt));
     }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn sent(number: u32) -> Event {
-        Event::Sent { attempt: attempt(number), prompt: None }
+        Event::Sent { attempt: attempt(number), prompt: None, worst_case: None }
     }
 
     fn answered(number: u32, text: &str) -> Event {

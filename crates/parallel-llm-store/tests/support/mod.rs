@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::plan::flow::StageNumber;
+use parallel_llm_engine::plan::size::QuestionSize;
 use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::plan::{DayLimit, Timers};
 use parallel_llm_engine::port::{Journal as _, Lease};
@@ -166,6 +167,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
             Message::text(Role::User, question),
         ]
         .into(),
+        question_size: QuestionSize::default(),
         seats: vec![Seat { persona_prompt, ..a_seat(1, "lab/one") }, a_seat(2, "lab/two")],
         synthesizers: vec![a_seat(1, "lab/three")],
         equivalence: None,
@@ -211,7 +213,7 @@ pub(crate) fn same_question(number: u64) -> Arc<RunPlan> {
 pub(crate) fn expensive(plan: Arc<RunPlan>) -> Arc<RunPlan> {
     changed(plan, |plan| {
         let request = PicoUsd::from_usd(1).0 / 2;
-        let price = |request| Price { input: PicoUsd::ZERO, output: PicoUsd::ZERO, request };
+        let price = |request| Price { request, ..Price::per_token(PicoUsd::ZERO, PicoUsd::ZERO) };
         plan.seats.iter_mut().for_each(|seat| seat.price = Some(price(PicoUsd(request))));
         plan.synthesizers.iter_mut().for_each(|seat| seat.price = Some(price(PicoUsd::ZERO)));
     })
@@ -228,7 +230,7 @@ pub(crate) fn limit(provider: Option<&str>, usd: i64) -> DayLimit {
 }
 
 pub(crate) fn sent(attempt: Attempt) -> Event {
-    Event::Sent { attempt, prompt: None }
+    Event::Sent { attempt, prompt: None, worst_case: None }
 }
 
 pub(crate) fn answered(attempt: Attempt, text: &str) -> Event {
@@ -342,15 +344,15 @@ pub(crate) fn every_kind() -> Vec<Recorded> {
         1,
         vec![
             started(),
-            Event::Sent { attempt: seat(1, 1), prompt: None },
-            Event::Sent { attempt: seat(2, 1), prompt: None },
+            Event::Sent { attempt: seat(1, 1), prompt: None, worst_case: None },
+            Event::Sent { attempt: seat(2, 1), prompt: None, worst_case: None },
             Event::Accepted { attempt: seat(1, 1), generation_id: "gen-1".into() },
             failed(1, Retry::After { ms: 500 }),
             Event::Answered { attempt: seat(1, 1), answer: answer("first") },
-            Event::Sent { attempt: seat(2, 2), prompt: None },
+            Event::Sent { attempt: seat(2, 2), prompt: None, worst_case: None },
             failed(2, Retry::Without { field: "temperature".into() }),
             Event::Cut { attempt: seat(2, 3), answer: answer("half"), failure: failure() },
-            Event::Sent { attempt: synthesizer(1), prompt: None },
+            Event::Sent { attempt: synthesizer(1), prompt: None, worst_case: None },
             Event::Cancelled { attempt: synthesizer(1), answer: Some(answer("first")), cost: None },
             Event::Cancelled { attempt: synthesizer(2), answer: None, cost: None },
             Event::StageDecided { stage: StageNumber(1), outcome: Box::new(of_stage()) },

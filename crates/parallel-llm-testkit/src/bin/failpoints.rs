@@ -14,6 +14,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parallel_llm_app::{Own, wire_around};
+use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::run::event::{Attempt, Recorded};
 use parallel_llm_engine::value::warning::Warning;
@@ -90,8 +91,13 @@ impl Journal for Failpoints {
         self.between("reopen", move |journal| journal.reopen(run_id, seq))
     }
 
-    fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
-        self.journal.check_day(plan, slot)
+    fn check_day(
+        &self,
+        plan: Arc<RunPlan>,
+        slot: CallerSlot,
+        worst_case: Option<PicoUsd>,
+    ) -> BoxFuture<'static, Result<(), Failure>> {
+        self.journal.check_day(plan, slot, worst_case)
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {

@@ -370,6 +370,9 @@ impl QuoteView {
         let seats = plan.seats.iter().map(|seat| QuotedSeat::of(seat, format!("seat {}", seat.number)));
         let seats = seats.chain(writers(plan));
         let most = match plan.worst_case.unpriced_words() {
+            None if plan.most() > plan.worst_case.known_part() => {
+                format!("at most {} if no call fails", plan.worst_case)
+            }
             None => format!("at most {}", plan.worst_case),
             Some(models) => format!("and nobody knows how much at most: no price is known for {models}"),
         };

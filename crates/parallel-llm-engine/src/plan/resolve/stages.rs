@@ -2,7 +2,8 @@
 
 use crate::plan::flow::{self, PlannedFlow, Stage, StageNumber};
 use crate::plan::seats::{self, References, Sampling};
-use crate::plan::{Defaults, Terms, input_bytes, question, step};
+use crate::plan::size::QuestionSize;
+use crate::plan::{Defaults, Terms, question, step};
 use crate::request::flow::{Flow, FlowError, FlowPlace, FlowStage, StageKey};
 use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
 use crate::request::strategy::{ResolvedStrategy, StrategyChoice};
@@ -163,12 +164,12 @@ impl Resolving<'_> {
         } else {
             None
         };
+        let size = QuestionSize::of(&self.request.messages);
         let mut steps = Vec::new();
         for (stage, inputs) in flow.stages.iter().zip(flow.inputs(&seats, &synthesizers)) {
             let chain = flow::chain_of(stage, &synthesizers);
-            let prompt_bytes = input_bytes(&self.request.messages);
             let groups = equivalence.is_some() && groups(stage);
-            steps.extend(step::planned(stage.strategy_choice(), &inputs, chain, prompt_bytes, groups));
+            steps.extend(step::planned(stage.strategy_choice(), &inputs, chain, size, groups));
         }
         let last = flow.stages.last().map(Stage::strategy_choice);
         let choice = last.expect("a flow that keeps its rules has a stage");
