@@ -47,7 +47,7 @@ impl RunPlan {
         let question_size = QuestionSize::of(&request.messages);
         let Resolved { flow, mut seats, synthesizers, equivalence, mut steps, chosen } = match &defaults.flow
         {
-            Some(flow) => stages::resolve(flow, &request, terms, &mut warnings)?,
+            Some(flow) => stages::resolve(flow, &request, question_size, terms, &mut warnings)?,
             None => panel(&request, question_size, terms, &mut warnings)?,
         };
         step::number_on(&mut steps, 0)?;

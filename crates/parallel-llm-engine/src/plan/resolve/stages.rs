@@ -70,12 +70,13 @@ pub(super) fn errors(flow: &Flow, terms: &Terms<'_>) -> Vec<FlowError> {
 pub(super) fn resolve(
     flow: &Flow,
     request: &RunRequest,
+    size: QuestionSize,
     terms: &Terms<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Result<Resolved, Failure> {
     check_rules(flow)?;
     check_request(flow, request)?;
-    let mut resolving = Resolving { flow, request, terms, panels: Vec::new(), chains: Vec::new() };
+    let mut resolving = Resolving { flow, request, size, terms, panels: Vec::new(), chains: Vec::new() };
     let order = flow.order();
     let mut stages = Vec::with_capacity(order.len());
     for index in &order {
@@ -106,6 +107,7 @@ fn check_request(flow: &Flow, request: &RunRequest) -> Result<(), Failure> {
 struct Resolving<'a> {
     flow: &'a Flow,
     request: &'a RunRequest,
+    size: QuestionSize,
     terms: &'a Terms<'a>,
     /// The seats of each stage.
     panels: Vec<Vec<Seat>>,
@@ -164,12 +166,11 @@ impl Resolving<'_> {
         } else {
             None
         };
-        let size = QuestionSize::of(&self.request.messages);
         let mut steps = Vec::new();
         for (stage, inputs) in flow.stages.iter().zip(flow.inputs(&seats, &synthesizers)) {
             let chain = flow::chain_of(stage, &synthesizers);
             let groups = equivalence.is_some() && groups(stage);
-            steps.extend(step::planned(stage.strategy_choice(), &inputs, chain, size, groups));
+            steps.extend(step::planned(stage.strategy_choice(), &inputs, chain, self.size, groups));
         }
         let last = flow.stages.last().map(Stage::strategy_choice);
         let choice = last.expect("a flow that keeps its rules has a stage");
