@@ -11,8 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::pending::Pending;
 
-/// The most replies in the making: more than a database reads at once, and few enough that each may be long.
-const TURNS_MAX: usize = 16;
+/// The most replies in the making: each takes ten times its length until it is queued, and four keep two cores busy.
+const TURNS_MAX: usize = 4;
 
 /// The turns of a server. Clones share them.
 #[derive(Clone, Debug)]
