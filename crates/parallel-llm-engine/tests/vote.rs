@@ -1,10 +1,10 @@
 //! Plurality votes: which answer wins, and that arrival order does not matter.
 
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::{Code, Outcome, RunPlan, RunRequest, SeatNumber};
+use parallel_llm_engine::{Code, Finish, Outcome, RunPlan, RunRequest, SeatNumber};
 
 use crate::scenario::{Scenario, scenario};
-use crate::script::{fails, failure, fuses, says};
+use crate::script::{Reply, after, fails, failure, fuses, says};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
@@ -25,6 +25,21 @@ async fn result(scenario: Scenario) -> String {
 #[tokio::test(start_paused = true)]
 async fn the_most_frequent_answer_wins_unchanged() {
     insta::assert_snapshot!(result(panel(&["It has 6.", "A spider has 8 legs.", "8", "The answer is **8**, as with all of them."])).await, @"selected by cyd from 3: `8`; because 3 of 4 answers say `8`");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_reply_has_no_short_answer() {
+    let boxed = format!("{} So it is $\\boxed{{8}}$", "Count them pair by pair.".repeat(10));
+    let replies = |end: fn(Reply) -> Reply| {
+        let answers = [("ada", after(10).text("\\boxed{6}").end()), ("bob", end(after(20).text(&boxed)))];
+        let last = ("cyd", after(30).text("It is $\\boxed{8}$").end());
+        let seats = answers.into_iter().chain([last, ("fuser", fuses(10, "?", "?"))]);
+        scenario(seats).asks("How many legs has a spider? Put the number in \\boxed{}.", "vote")
+    };
+    let dropped = |reply: Reply| reply.fail(failure(Code::Connection));
+    insta::assert_snapshot!(result(replies(Reply::end)).await, @"selected by bob from 2: `Count them p…` (261); because 2 of 3 answers say `8`");
+    insta::assert_snapshot!(result(replies(|reply| reply.end_as(Finish::Length))).await, @r"verbatim by cyd from 3: `It is $\boxed{8}$`; because no two answers agree; this is the answer closest to the others, word for word");
+    insta::assert_snapshot!(result(replies(dropped)).await, @r"verbatim by cyd from 3: `It is $\boxed{8}$`; because no two answers agree; this is the answer closest to the others, word for word");
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::strategy::Extractor;
 use crate::text::shingles;
 use crate::text::short_answer::{Form, Value};
-use crate::value::answer::Answer;
+use crate::value::answer::{Answer, Finish};
 
 /// An answer as it is compared.
 #[derive(Clone, Copy, Debug)]
@@ -26,17 +26,20 @@ pub struct AnswerText<'a> {
     pub text: &'a str,
     /// Its answer line, if it was asked for one.
     pub line: Option<&'a str>,
+    /// Whether the model ended it by itself. What was cut may have gone on to say something else.
+    pub is_whole: bool,
 }
 
 impl<'a> From<&'a str> for AnswerText<'a> {
     fn from(text: &'a str) -> Self {
-        Self { text, line: None }
+        Self { text, line: None, is_whole: true }
     }
 }
 
 impl<'a> From<&'a Answer> for AnswerText<'a> {
     fn from(answer: &'a Answer) -> Self {
-        Self { text: &answer.text, line: answer.line.as_deref() }
+        let is_whole = matches!(answer.finish, None | Some(Finish::Stop));
+        Self { text: &answer.text, line: answer.line.as_deref(), is_whole }
     }
 }
 
@@ -125,7 +128,7 @@ impl Agreement {
         let form = Form::of(question);
         let read = form.as_ref().map(|form| {
             let read =
-                |(seat, reply): &(SeatNumber, AnswerText<'_>)| (*seat, form.read(reply.text, reply.line));
+                |(seat, reply): &(SeatNumber, _)| (*seat, value_of(Extractor::Auto, Some(form), *reply));
             Self::of_values(answers.iter().map(read))
         });
         if read.as_ref().is_some_and(|read| !read.clusters.is_empty()) {
@@ -190,9 +193,10 @@ impl Agreement {
     }
 }
 
-/// The value of an answer to a question of this form, by which it is compared.
+/// The value of an answer to a question of this form, by which it is compared; `None` if it has none, or was cut.
 pub(crate) fn value_of(extractor: Extractor, form: Option<&Form>, answer: AnswerText<'_>) -> Option<Value> {
     match extractor {
+        _ if !answer.is_whole => None,
         Extractor::Json(pointer) => Value::at(&pointer, answer.text),
         Extractor::Auto | Extractor::Llm => form?.read(answer.text, answer.line),
     }
@@ -241,7 +245,7 @@ mod tests {
     /// Each cluster as `value: seats`, then the seats whose answers were not read. The last line of an answer is its answer line.
     fn rendered(question: &str, answers: &[&str]) -> Option<String> {
         let reply = |answer: &&'static str| match answer.rsplit_once('\n') {
-            Some((text, line)) => AnswerText { text, line: Some(line) },
+            Some((text, line)) => AnswerText { text, line: Some(line), is_whole: true },
             None => AnswerText::from(*answer),
         };
         let answers: Vec<&'static str> =
@@ -309,7 +313,8 @@ mod tests {
     #[test]
     fn only_several_equal_answers_are_unanimous() {
         let is_unanimous = |answers: &[&'static str]| {
-            let replies = answers.iter().map(|line| AnswerText { text: "", line: Some(line) });
+            let replies =
+                answers.iter().map(|line| AnswerText { text: "", line: Some(line), is_whole: true });
             Agreement::of(HOW_MANY, (1..).map(SeatNumber).zip(replies))
                 .is_some_and(|agreement| agreement.is_unanimous())
         };

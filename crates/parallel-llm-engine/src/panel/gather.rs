@@ -44,6 +44,13 @@ pub(crate) struct Usable {
     pub(crate) step: Option<StepNumber>,
 }
 
+impl<'a> From<&'a Usable> for AnswerText<'a> {
+    fn from(usable: &'a Usable) -> Self {
+        let text = Self::from(&usable.answer);
+        Self { is_whole: text.is_whole && !usable.cut, ..text }
+    }
+}
+
 /// Why the run stops waiting for the panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gathered {
@@ -137,7 +144,7 @@ impl Panel {
 
     /// Whether the held-back seats must be asked: the answers so far do not settle the question.
     fn needs_held_back(&self) -> bool {
-        let answers = self.usable.iter().map(|one| (one.seat, AnswerText::from(&one.answer)));
+        let answers = self.usable.iter().map(|one| (one.seat, AnswerText::from(one)));
         let may_ask = !self.held_back.is_empty() && !self.is_late() && !self.quorum.is_hurried();
         may_ask && !escalation::is_settled(&self.context, answers)
     }

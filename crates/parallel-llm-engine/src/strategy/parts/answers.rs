@@ -16,7 +16,7 @@ pub(crate) struct Answers<'a> {
 
 /// The agreement of answers, with their values if the texts of the run are kept.
 pub(crate) fn agreement(context: &RunContext, usable: &[Usable]) -> Option<Agreement> {
-    let answers = usable.iter().map(|one| (one.seat, AnswerText::from(&one.answer)));
+    let answers = usable.iter().map(|one| (one.seat, AnswerText::from(one)));
     let agreement = context.agreement(answers)?;
     Some(match context.plan.store {
         StoreMode::Metadata => agreement.without_values(),

@@ -110,7 +110,7 @@ impl Grouping {
     fn of(context: &RunContext, usable: &[Usable]) -> Option<Self> {
         let slot = next_step(context, usable.first()?.seat)?;
         let by = context.plan.equivalence.as_ref()?.model.clone();
-        let answers = usable.iter().map(|one| (one.seat, AnswerText::from(&one.answer)));
+        let answers = usable.iter().map(|one| (one.seat, AnswerText::from(one)));
         let agreement = context.agreement(answers)?;
         let clusters: Vec<&Cluster> = agreement.clusters.iter().filter(|cluster| is_short(cluster)).collect();
         let mut pairs = pairs(&clusters);

@@ -92,10 +92,33 @@ fn leads(before: &str, asking: &str) -> bool {
     let is_turned = lower.contains(['\\', '<', '>', '≠', '≈', '±', '¬', '~', '≤', '≥', '^', '|'])
         || lower.ends_with(['-', '−', '+', '/', ',', '.', '√', '*', '!'])
         || lower.ends_with(|one: char| one.is_numeric()) && !is_equated;
+    if is_equated && !is_asked_for(&lower, asking) {
+        return false;
+    }
     let is_variable =
         |word: &str| is_equated && (word.len() == 1 || word.bytes().all(|byte| byte.is_ascii_digit()));
     lower.is_empty()
         || !is_turned && super::scope::words(&lower).all(|word| is_known(word) || is_variable(word))
+}
+
+/// Whether the left side of an equation is what is asked for: a sum of numbers alone, words, or one variable, which the asking
+/// sentence names if it names any. `x + 1 = \boxed{5}` says that `x` is 4.
+fn is_asked_for(left: &str, asking: &str) -> bool {
+    let is_term = |word: &&str| {
+        word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'a' | b'i'))
+    };
+    let has_sign = left.contains(['+', '-', '−', '*', '/', '·', '×', '(', '='])
+        || left.contains(|one: char| one.is_numeric());
+    let mut terms = super::scope::words(left).filter(is_term);
+    match (terms.next(), terms.next()) {
+        _ if !left.contains(char::is_alphabetic) => true,
+        (None, _) => !has_sign,
+        (Some(term), None) => {
+            let mut asked = super::scope::words(asking).filter(is_term).peekable();
+            !has_sign && (asked.peek().is_none() || asked.any(|own| own == term))
+        }
+        _ => false,
+    }
 }
 
 /// The rest of the last line behind a mark (in lower case), if no earlier line has the mark and another rest.
@@ -170,6 +193,10 @@ mod tests {
             ("\\boxed{5} or 6", None),
             ("-\\boxed{5}", None),
             ("x > \\boxed{5}", None),
+            ("x + 1 = \\boxed{5}", None),
+            ("2x = \\boxed{5}", None),
+            ("2 + 3 = \\boxed{5}", Some("5")),
+            ("So x = y = \\boxed{5}", None),
             ("x is at least \\boxed{5}", None),
             ("It is not \\boxed{5}.", None),
             ("It is twice \\boxed{5}.", None),

@@ -54,6 +54,8 @@ const NO_VERBS: &str = "a an the in on at of for from with by to as if when whil
      will would should may might must given let suppose assume assuming imagine consider note per than between among \
      into over under about like unlike despite inside outside once twice today yesterday also even still however \
      besides along within without using until upon out off up down across through around behind near one";
+/// Those of them that are words of other languages too.
+const ELSEWHERE: &str = "in an on so was will no do as per is of over under me us come";
 /// Words behind a verb that make a sentence an order: `pick a laptop`.
 const OBJECTS: &str = "a an the one two three some any all each both my your his her its our their me us him it them which what \
      whether how between exactly these those this that";
@@ -187,11 +189,19 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     match asks {
         // A question in words that are not known.
         0 if is_question && has_open_phrase(&lower, &words, has_options) => Kind::Open,
-        0 if is_question => Kind::Unknown,
+        0 if is_question || !may_be_english(&words) => Kind::Unknown,
         0 => Kind::Matter,
         1 if !orders && !has_open_phrase(&lower, &words, has_options) => Kind::Closed,
         _ => Kind::Open,
     }
+}
+
+/// Whether a sentence may be in English: one of its words is common there, it has a number, or it is a word alone.
+fn may_be_english(words: &[&str]) -> bool {
+    let is_common = |word: &&str| {
+        [NO_VERBS, OBJECTS, CLOSED_VERBS].iter().any(|all| is_in(all, word)) && !is_in(ELSEWHERE, word)
+    };
+    words.len() == 1 || words.iter().any(|word| is_common(word) || word.contains(char::is_numeric))
 }
 
 /// The parts of a sentence: before and behind each conjunction that an ask may follow.

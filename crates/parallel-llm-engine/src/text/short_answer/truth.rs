@@ -6,9 +6,9 @@ use super::scope::words;
 
 /// The words in each pair, the affirming one first.
 const PAIRS: [[&str; 2]; 2] = [["yes", "no"], ["true", "false"]];
-/// Words without a content of their own, in a question or in the clause that repeats it.
-const EMPTY: &[&str] =
-    &["is", "are", "am", "be", "do", "does", "a", "an", "the", "yes", "true", "false", "answer"];
+/// Verbs that a question for one of the words begins with.
+const AUXILIARIES: &[&str] =
+    &["is", "are", "was", "were", "do", "does", "did", "can", "could", "will", "would", "has", "have", "had"];
 
 /// The word of a piece that only affirms or denies, in lower case. `asking` is the sentence that asks.
 ///
@@ -42,29 +42,32 @@ fn asks(asking: &str) -> bool {
         return false;
     }
     let first = words(asking).next().unwrap_or_default();
-    let begins = [
-        "is", "are", "was", "were", "do", "does", "did", "can", "could", "will", "would", "has", "have",
-        "had",
-    ];
-    begins.contains(&first) || words(asking).any(|word| matches!(word, "yes" | "true"))
+    AUXILIARIES.contains(&first) || words(asking).any(|word| matches!(word, "yes" | "true"))
 }
 
-/// Whether a clause has all content words of the asking sentence, in their order, and no other; if it denies, one `not` more.
+/// Whether a clause is the asking sentence as a statement: its verb stands behind the subject, with `not` if it denies, and every
+/// other word and sign is where it was.
 fn repeats(clause: &str, affirms: bool, asking: &str) -> bool {
-    let is_not = |word: &&str| {
-        matches!(*word, "not" | "no" | "never" | "none") || word.ends_with("n't") || word.ends_with("n’t")
-    };
-    let content = |text: &str| -> Vec<String> {
-        words(text).filter(|word| !EMPTY.contains(word) && !is_not(word)).map(str::to_owned).collect()
-    };
     let asking = asking.to_lowercase();
-    let negations = |text: &str| words(text).filter(is_not).count();
-    let is_one = !clause.contains([',', '.', ';', ':', '?', '!', '\n', '(']);
-    let own = content(clause);
-    is_one
-        && !own.is_empty()
-        && own == content(&asking)
-        && negations(clause) == negations(&asking) + usize::from(!affirms)
+    let is_mark = |one: char| "*_`\"“”?.!".contains(one);
+    let pieces = |text: &str| -> Vec<String> {
+        let apart = text.replace("n't", " not").replace("n’t", " not");
+        apart.split_whitespace().map(|piece| piece.trim_matches(is_mark).to_owned()).collect()
+    };
+    let (own, asked) = (pieces(clause), pieces(&asking));
+    let [verb, rest @ ..] = &asked[..] else { return false };
+    let verb: &[&str] = if affirms { &[verb] } else { &[verb, "not"] };
+    let stated = |at: usize| {
+        let (subject, predicate) = rest.split_at(at);
+        subject
+            .iter()
+            .map(String::as_str)
+            .chain(verb.iter().copied())
+            .chain(predicate.iter().map(String::as_str))
+    };
+    // `5 > 3` needs no verb.
+    AUXILIARIES.contains(&verb[0])
+        && (affirms && own == rest || (1..rest.len()).any(|at| stated(at).eq(own.iter().map(String::as_str))))
 }
 
 #[cfg(test)]
@@ -103,6 +106,12 @@ mod tests {
         assert_eq!(bare("Yes, there is no cure.", "Is there no cure?"), Some("yes"));
         assert_eq!(bare("Yes, there is a cure.", "Is there no cure?"), None);
         assert_eq!(bare("Yes, there is no limit.", "Is there a limit?"), None);
+        assert_eq!(bare("Yes, 5 < 3", "Is 5 > 3?"), None);
+        assert_eq!(bare("Yes, 5 > 3.", "Is 5 > 3?"), Some("yes"));
+        assert_eq!(bare("No, -2 is not an integer", "Is 2 an integer?"), None);
+        assert_eq!(bare("Yes, $5 is enough", "Is €5 enough?"), None);
+        assert_eq!(bare("Yes, Anna is older than Bob.", "Is Anna older than Bob?"), Some("yes"));
+        assert_eq!(bare("Yes, Bob is older than Anna.", "Is Anna older than Bob?"), None);
         assert_eq!(bare("Yes, Pluto was a planet.", "Is Pluto a planet?"), None);
         assert_eq!(bare("No", "Is the symbol No or NO?"), None);
         assert_eq!(bare("FALSE", "True or false: 7 is prime?"), Some("false"));
