@@ -38,7 +38,7 @@ impl<'a> From<&'a str> for AnswerText<'a> {
 
 impl<'a> From<&'a Answer> for AnswerText<'a> {
     fn from(answer: &'a Answer) -> Self {
-        let is_whole = matches!(answer.finish, None | Some(Finish::Stop));
+        let is_whole = answer.finish.as_ref().is_none_or(Finish::is_own);
         Self { text: &answer.text, line: answer.line.as_deref(), is_whole }
     }
 }

@@ -50,6 +50,11 @@ impl Finish {
         }
     }
 
+    /// Whether the model ended by itself, in the words of those that do not say `stop`.
+    pub fn is_own(&self) -> bool {
+        matches!(self.as_str(), "stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token")
+    }
+
     /// The protocol's word.
     pub fn as_str(&self) -> &str {
         match self {

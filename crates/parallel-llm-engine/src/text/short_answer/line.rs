@@ -81,6 +81,12 @@ pub fn only_value(lines: &str) -> Option<&str> {
     values.all(|other| other == Some(first)).then_some(first)
 }
 
+/// Whether no line of a text, as seats are asked to write it, has another answer than its last.
+pub fn is_only(text: &str, line: Option<&str>) -> bool {
+    let last = line.and_then(only_value);
+    text.lines().filter(|own| own.contains(AS_ASKED)).filter_map(value).all(|own| Some(own) == last)
+}
+
 /// Whether a text has this value as words of its own.
 fn says(text: &str, value: &str) -> bool {
     // Chinese, say, has no blanks between words.

@@ -98,6 +98,44 @@ pub(super) fn unwrapped(mut text: &str) -> &str {
     }
 }
 
+/// A text in words without emphasis or quotes around all of it, and without a point at its end.
+pub(super) fn plain(mut text: &str) -> &str {
+    const PAIRS: [(&str, &str); 10] = [
+        ("**", "**"),
+        ("__", "__"),
+        ("*", "*"),
+        ("_", "_"),
+        ("`", "`"),
+        ("\"", "\""),
+        ("'", "'"),
+        ("“", "”"),
+        ("‘", "’"),
+        ("«", "»"),
+    ];
+    let is_word = |text: &&str| {
+        text.starts_with(|one: char| one.is_alphanumeric() || "*_`\"'“‘-−".contains(one))
+            && text.ends_with(|one: char| one.is_alphanumeric() || "*_`\"'”’.!".contains(one))
+    };
+    loop {
+        text = text.trim();
+        let inside = |(open, close): &(&str, &str)| {
+            let inside = text.strip_prefix(open)?.strip_suffix(close)?;
+            Some(inside).filter(|inside| !inside.contains(open) && !inside.contains(close)).filter(is_word)
+        };
+        // `e.g.` and `Dr.` have their own.
+        let ended = || {
+            let bare = text.strip_suffix(['.', '。'])?;
+            let last = bare.rsplit(|one: char| !one.is_alphanumeric()).next()?;
+            let is_whole = last.chars().count() > 2 || last.chars().any(char::is_numeric) || !last.is_ascii();
+            (is_whole && !bare.ends_with("..") || bare.ends_with(['*', '`', '_', '"', '”'])).then_some(bare)
+        };
+        match PAIRS.iter().find_map(inside).or_else(ended) {
+            Some(inside) => text = inside,
+            None => return text,
+        }
+    }
+}
+
 /// A piece without its final mark and surrounding marks.
 pub(super) fn sentence(piece: &str) -> &str {
     let mut text = piece;
@@ -293,7 +331,9 @@ fn without_blanks(text: &str) -> String {
         let is_thousand = (2..=4).all(|offset| at(index + offset - 1).is_ascii_digit())
             && at(index.wrapping_sub(2)).is_ascii_digit();
         let is_sign = |sign: usize| matches!(at(sign), '+' | '-' | '−') && at(sign + 1) == ' ';
+        // `3 \\sqrt{2}`, but not `a \\text{ m}`.
         matches!(before, '(' | '[' | '{')
+            || behind == '\\' && !text.contains("\\text") && !text.contains("\\mathrm")
             || matches!(behind, ')' | ']' | '}' | ',' | '=' | '<' | '>' | '^')
             || matches!(before, '=' | '<' | '>' | '^')
             || (before == ',' && !is_thousand)
@@ -328,6 +368,7 @@ mod tests {
             ("5\\%", "5%"),
             ("\\sqrt3", "\\sqrt{3}"),
             ("x = 5", "x=5"),
+            ("3 \\sqrt{2}", "3\\sqrt{2}"),
             ("New  York", "New York"),
         ] {
             assert_eq!(formula(text).as_deref(), Some(expected), "{text}");

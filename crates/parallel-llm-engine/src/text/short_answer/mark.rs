@@ -26,10 +26,20 @@ const LEADS: &[&str] = &[
     "in",
     "conclusion",
 ];
-/// Words that may stand before a box in its line, besides those and the words of the question.
-const BOX_LEADS: &[&str] = &[
-    "answer", "is", "are", "was", "we", "get", "have", "find", "obtain", "value", "result", "equals",
-    "equal", "to", "of", "that", "this", "gives", "us", "it", "there", "a", "an", "which", "must", "be",
+/// Words that may stand right before a box: they say that it is the value.
+const BOX_LEADS: &str = "answer is are was be equals equal get have find obtain gives give yields so thus hence therefore which namely \
+     becomes conclude result value i.e result: answer: then";
+/// Words that turn what a sentence says into something else.
+const DOUBTS: &str = "not never no nor neither none isn't aren't wasn't doesn't don't can't cannot wrong incorrect mistaken instead \
+     approximately about roughly around nearly almost least most than between or either but except twice half double minus nicht kein \
+     keine statt pas ne non nunca jamás";
+/// Words that make the whole sentence depend on something.
+const CONDITIONS: &str =
+    "unless if suppose assume assuming would could might may perhaps maybe probably possibly";
+/// Signs that make a chain of equations something else.
+const UNEQUAL: [&str; 17] = [
+    "<", ">", "≠", "≈", "±", "¬", "~", "≤", "≥", "\\ne", "\\le", "\\ge", "\\lt", "\\gt", "\\approx", "\\pm",
+    "\\sim",
 ];
 
 /// The searched end of a reply.
@@ -71,54 +81,90 @@ fn balanced(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether what stands before a box in its line only introduces it: empty words, words of the question, or `x =`. A sign, a
-/// command or any other word may turn it into something else.
+/// Whether what stands before a box in its line says that it is the value, or is an equation whose left side is what is asked for.
 fn leads(before: &str, asking: &str) -> bool {
     let line = before.lines().next_back().filter(|_| !before.ends_with('\n')).unwrap_or_default();
     let sentence = line.rsplit(['!', '?', ';']).next().unwrap_or(line);
-    let sentence = sentence.rsplit(". ").next().unwrap_or(sentence);
-    let bare = sentence.trim_end_matches(['$', '(', '[', '\\', ' ', '{', '*', '_']);
-    let (bare, is_equated) = match bare.strip_suffix([':', '=', '：']) {
-        Some(rest) if rest.ends_with(['<', '>', '!', '≠', '~', '≈']) => return false,
-        Some(rest) => (rest, bare.ends_with('=')),
-        None => (bare, false),
-    };
-    let lower = bare.trim_start_matches(['$', '(', '[', '\\', ' ', '*', '_', '#']).to_lowercase();
-    let is_known = |word: &str| {
-        LEADS.contains(&word)
-            || BOX_LEADS.contains(&word)
-            || super::scope::words(asking).any(|own| own == word)
-    };
-    let is_turned = lower.contains(['\\', '<', '>', '≠', '≈', '±', '¬', '~', '≤', '≥', '^', '|'])
-        || lower.ends_with(['-', '−', '+', '/', ',', '.', '√', '*', '!'])
-        || lower.ends_with(|one: char| one.is_numeric()) && !is_equated;
-    if is_equated && !is_asked_for(&lower, asking) {
+    let sentence = sentence.rsplit(". ").next().unwrap_or(sentence).to_lowercase();
+    let bare = sentence.trim_end_matches(['$', '(', '[', '\\', ' ', '*', '_', ',', ':', '：']);
+    let is_in = |list: &str, word: &str| list.split(' ').any(|known| known == word);
+    // A clause of its own that only leads to the box says nothing: `, hence`.
+    let clause =
+        bare.rsplit(',').find(|clause| !super::scope::words(clause).all(|word| is_in(BOX_LEADS, word)));
+    let is_turned = super::scope::words(clause.unwrap_or(bare)).any(|word| is_in(DOUBTS, word))
+        || super::scope::words(bare).any(|word| is_in(CONDITIONS, word));
+    if is_turned {
         return false;
     }
-    let is_variable =
-        |word: &str| is_equated && (word.len() == 1 || word.bytes().all(|byte| byte.is_ascii_digit()));
-    lower.is_empty()
-        || !is_turned && super::scope::words(&lower).all(|word| is_known(word) || is_variable(word))
+    if let Some(chain) = bare.strip_suffix('=') {
+        // `\frac{1}{2} = ` is a sum of numbers, `so ` is none of it.
+        let chain = chain.rsplit(['$', ',', ':']).next().unwrap_or(chain);
+        let chain = chain.rsplit("\\(").next().unwrap_or(chain).rsplit("\\[").next().unwrap_or(chain);
+        let chain = chain.trim_start_matches(['&', ' ']);
+        return !UNEQUAL.iter().any(|sign| chain.contains(sign))
+            && !chain.ends_with('!')
+            && is_asked_for(chain.split('=').next().unwrap_or(chain).trim(), asking);
+    }
+    let is_apart = sentence.trim_end_matches(['$', '[', '\\', ' ', '*']).ends_with([':', ',', '：']);
+    let last = bare.rsplit([' ', '*', '_']).next().unwrap_or(bare);
+    let is_known = |word| {
+        is_in(BOX_LEADS, word) || LEADS.contains(&word) || super::scope::words(asking).any(|own| own == word)
+    };
+    bare.is_empty()
+        || is_in(BOX_LEADS, last)
+        || bare.ends_with(|one: char| one.is_alphabetic() || ")\"'”’".contains(one))
+            && (is_apart || super::scope::words(bare).all(is_known))
 }
 
-/// Whether the left side of an equation is what is asked for: a sum of numbers alone, words, or one variable, which the asking
-/// sentence names if it names any. `x + 1 = \boxed{5}` says that `x` is 4.
+/// Whether the left side of an equation is what is asked for: numbers alone, words that say so, one variable, which the asking
+/// sentence names if it names any, or what it has in its words. `x + 1 = \boxed{5}` says that `x` is 4.
 fn is_asked_for(left: &str, asking: &str) -> bool {
     let is_term = |word: &&str| {
         word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'a' | b'i'))
     };
-    let has_sign = left.contains(['+', '-', '−', '*', '/', '·', '×', '(', '='])
+    let pressed = |text: &str| text.replace([' ', '$', '*'], "");
+    let is_number = !without_commands(left).contains(char::is_alphabetic);
+    let is_written = left.len() > 1
+        && pressed(asking).contains(&pressed(left))
+        && left.contains(['(', '^', '+', '*', '-', '/']);
+    let words: Vec<&str> = super::scope::words(left).collect();
+    let variable = words.last().filter(|last| is_term(last));
+    let lead = words.iter().rev().skip(usize::from(variable.is_some()));
+    let is_led = lead.into_iter().all(|word| {
+        LEADS.contains(word)
+            || BOX_LEADS.split(' ').any(|known| known == *word)
+            || super::scope::words(asking).any(|own| own == *word) && !is_term(word)
+    });
+    let has_sign = left.contains(['+', '-', '−', '*', '/', '·', '×', '(', '^', '_', '\\', '|'])
         || left.contains(|one: char| one.is_numeric());
-    let mut terms = super::scope::words(left).filter(is_term);
-    match (terms.next(), terms.next()) {
-        _ if !left.contains(char::is_alphabetic) => true,
-        (None, _) => !has_sign,
-        (Some(term), None) => {
-            let mut asked = super::scope::words(asking).filter(is_term).peekable();
-            !has_sign && (asked.peek().is_none() || asked.any(|own| own == term))
+    let mut asked = super::scope::words(asking).filter(is_term).peekable();
+    let is_variable = variable.is_none_or(|own| asked.peek().is_none() || asked.any(|term| term == *own));
+    is_number || is_written || !has_sign && is_led && is_variable
+}
+
+/// A formula without the names of its commands.
+fn without_commands(formula: &str) -> String {
+    let mut pieces = formula.split('\\');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |plain, piece| plain + piece.trim_start_matches(|one: char| one.is_ascii_alphabetic()))
+}
+
+/// The content of the tag that ends a reply, if all tags of this name have the same. `name` has the brackets around it.
+pub(super) fn tagged<'a>(reply: &'a str, name: &str) -> Option<&'a str> {
+    let text = end(reply);
+    let lower = text.to_ascii_lowercase();
+    let close = format!("{}/{}", &name[..1], &name[1..]);
+    let (mut found, mut at) = (None, 0);
+    while let Some(open) = lower[at..].find(name) {
+        let begin = at + open + name.len();
+        let length = lower[begin..].find(&close)?;
+        let inside = text[begin..begin + length].trim();
+        if found.is_some_and(|other| other != inside) {
+            return None;
         }
-        _ => false,
+        (found, at) = (Some(inside), begin + length + close.len());
     }
+    found.filter(|_| text[at..].trim_matches(CLOSING).is_empty())
 }
 
 /// The rest of the last line behind a mark (in lower case), if no earlier line has the mark and another rest.
@@ -174,7 +220,11 @@ fn stated(line: &str) -> Option<&str> {
         .iter()
         .find_map(|phrase| Some((lower.rfind(phrase)?, phrase)))?;
     let sentence = &lower[lower[..at].rfind(['.', '!', '?', ';']).map_or(0, |end| end + 1)..at];
-    let is_plain = super::scope::words(sentence).all(|word| LEADS.contains(&word));
+    // `20 m, so the answer is` leads as `so the answer is` does.
+    let is_of = |list: &str, word: &str| list.split(' ').any(|known| known == word);
+    let clause = sentence.rsplit(',').next().unwrap_or(sentence);
+    let is_plain = super::scope::words(clause).all(|word| LEADS.contains(&word))
+        && !super::scope::words(sentence).any(|word| is_of(CONDITIONS, word) || is_of(DOUBTS, word));
     is_plain.then(|| line[at + phrase.len()..].trim_matches([':', ' ', '*']))
 }
 
@@ -196,7 +246,13 @@ mod tests {
             ("x + 1 = \\boxed{5}", None),
             ("2x = \\boxed{5}", None),
             ("2 + 3 = \\boxed{5}", Some("5")),
-            ("So x = y = \\boxed{5}", None),
+            ("So x = y = \\boxed{5}", Some("5")),
+            ("There are 2, hence $$\\boxed{5}$$", Some("5")),
+            ("Not 6, so it is \\boxed{5}", Some("5")),
+            ("If it rains, \\boxed{5}", None),
+            ("Twice that: \\boxed{5}", None),
+            ("$2x = \\frac{10}{1} = \\boxed{10}$", None),
+            ("$d = \\sqrt{9 \\cdot 2} = \\boxed{3\\sqrt{2}}$", Some("3\\sqrt{2}")),
             ("x is at least \\boxed{5}", None),
             ("It is not \\boxed{5}.", None),
             ("It is twice \\boxed{5}.", None),
@@ -208,6 +264,20 @@ mod tests {
             ("8", None),
         ] {
             assert_eq!(boxed(reply, "What is it?"), expected, "{reply}");
+        }
+    }
+
+    #[test]
+    fn a_tag_is_the_last_thing_a_reply_says() {
+        for (reply, expected) in [
+            ("So <answer> -D </answer>", Some("-D")),
+            ("<Answer>5</ANSWER>\n<answer>5</answer>.", Some("5")),
+            ("<answer>5</answer> <answer>6</answer>", None),
+            ("<answer>5</answer> or 6", None),
+            ("<answer>5", None),
+            ("5", None),
+        ] {
+            assert_eq!(tagged(reply, "<answer>"), expected, "{reply}");
         }
     }
 

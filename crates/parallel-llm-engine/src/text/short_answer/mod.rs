@@ -1,7 +1,7 @@
 //! Short answers: whether a request has one, and the value of an answer to it in normal form.
 //!
 //! Nothing is read out of prose. A value stands in the answer line that a seat was asked for, or where the request prescribes it:
-//! in JSON, a box, behind a mark, or as the name of an option. It decides what is counted as equal, so it errs on one side: what
+//! in JSON, a box, a tag, behind a mark, or as the name of an option. It decides what is counted as equal, so it errs on one side: what
 //! may differ differs, and a request that may ask for more than a short answer has none.
 
 mod json;
@@ -38,8 +38,30 @@ pub struct Form {
     asking: String,
     /// Whether a comma separates thousands.
     is_english: bool,
-    /// Whether it asks for a literal of a programming language, in which a string has quotes.
-    is_literal: bool,
+    /// In what an answer is written.
+    notation: Notation,
+}
+
+/// In what an answer is written, which decides which marks are part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Notation {
+    /// In words or numbers, around which emphasis and quotes mean nothing.
+    Words,
+    /// A literal of a programming language, in which a string has quotes.
+    Literal,
+    /// Code or its output, in which each character counts.
+    Code,
+}
+
+impl Notation {
+    /// That of the answer to this request.
+    fn of(request: &str) -> Self {
+        match request.to_lowercase() {
+            lower if scope::asks_for_literal(&lower) => Self::Literal,
+            lower if scope::is_about_code(&lower) => Self::Code,
+            _ => Self::Words,
+        }
+    }
 }
 
 /// The value of an answer in normal form. Equal values mean equal answers.
@@ -95,7 +117,9 @@ impl Form {
         let asking = match scope::of(request, has_options) {
             Scope::Closed(asking) => asking,
             // Models say whether there is a short answer, where they are asked.
-            Scope::Unknown if prescribed.is_none() || has_options => String::new(),
+            Scope::Unknown if has_options || prescribed.is_none() && scope::asks_once(request) => {
+                String::new()
+            }
             // It asks for a value, in words that are not known, and the answer is the one field beside the reasoning.
             Scope::Unknown
                 if prescribed == Some(Prescribed::Json)
@@ -111,8 +135,8 @@ impl Form {
         let is_asked_for = prescribed.as_ref().is_none_or(is_for);
         let end =
             &request[request.ceil_char_boundary(request.len().saturating_sub(scope::REQUEST_BYTES_MAX))..];
-        let (is_english, is_literal) = (scope::is_english(end), scope::asks_for_literal(end));
-        is_asked_for.then_some(Self { prescribed, asking, is_english, is_literal })
+        let (is_english, notation) = (scope::is_english(end), Notation::of(end));
+        is_asked_for.then_some(Self { prescribed, asking, is_english, notation })
     }
 
     /// Whether the request is known to ask for a short answer; otherwise the models say whether it has one.
@@ -136,7 +160,7 @@ impl Form {
     /// The value of an answer; `None` if it is not plain, or if there are two. `line` is its answer line, if it was asked for one.
     pub fn read(&self, answer: &str, line: Option<&str>) -> Option<Value> {
         match &self.prescribed {
-            None => self.of_line(line?),
+            None => self.of_line(line?).filter(|_| line::is_only(answer, line)),
             // A model that was asked for JSON may give a box.
             Some(Prescribed::Json) if !answer.contains('"') => {
                 self.of_piece(mark::boxed(answer, &self.asking)?, true)
@@ -144,6 +168,7 @@ impl Form {
             Some(Prescribed::Json) => self.in_json(answer),
             Some(Prescribed::Options(options)) => named(answer, options),
             Some(Prescribed::Box) => self.of_piece(mark::boxed(answer, &self.asking)?, true),
+            Some(Prescribed::Tag(tag)) => self.of_piece(without_assertion(mark::tagged(answer, tag)?), false),
             Some(Prescribed::Mark(mark)) => self.of_piece(mark::behind(answer, mark)?, false),
         }
     }
@@ -157,7 +182,7 @@ impl Form {
         match json::field(answer)? {
             // Blanks around a text count in printed output.
             Typed::Text(text) if text.trim() != text || text.is_empty() => {
-                let is_string = self.is_literal
+                let is_string = self.notation == Notation::Literal
                     && number::leading(text.trim()).is_none()
                     && !text.contains(['\'', '\n', '\r']);
                 is_string.then(|| Value::Literal(format!("'{text}'")))
@@ -175,40 +200,87 @@ impl Form {
         if piece.len() > PIECE_BYTES_MAX {
             return None;
         }
-        if let Some(word) = truth::bare(piece, &self.asking) {
-            return Some(Value::Truth(word));
-        }
-        let text = || match (is_formula, self.is_literal) {
+        let text = || match (is_formula, self.notation) {
             (true, _) => literal::formula(piece),
-            (false, true) => literal::of_code(piece),
-            (false, false) => literal::text(piece),
+            (false, Notation::Literal) => literal::of_code(piece),
+            (false, Notation::Code) => literal::text(piece),
+            (false, Notation::Words) => literal::text(literal::plain(piece)),
         };
-        self.number(piece).map(Value::Number).or_else(|| text().map(Value::Literal))
+        // `True` and `true` are two outputs.
+        let is_said = |word: &&str| self.notation == Notation::Words || matches!(*word, "yes" | "no");
+        let truth = truth::bare(piece, &self.asking).filter(is_said);
+        let own =
+            if is_formula { self.without_asked_side(literal::formula(piece)?) } else { piece.to_owned() };
+        let text = || if is_formula { Some(own.clone()) } else { text() };
+        truth
+            .map(Value::Truth)
+            .or_else(|| self.number(&own).map(Value::Number))
+            .or_else(|| text().map(Value::Literal))
     }
 
-    /// The number that a whole piece is, where the question counts or measures. Any other number may be a name,
-    /// so it is compared as it is written.
+    /// The right side of an equation (a formula in normal form) whose left side is what is asked for: `x` or `f(2)`.
+    fn without_asked_side(&self, formula: String) -> String {
+        let asked = self.asking.replace([' ', '$'], "");
+        let is_asked = |left: &str| {
+            let is_term = left.len() == 1 && scope::words(&self.asking).any(|word| word == left);
+            is_term || left.ends_with(')') && asked.contains(left)
+        };
+        match formula.split_once('=') {
+            Some((left, right)) if is_asked(left) && !right.contains('=') => right.to_owned(),
+            _ => formula,
+        }
+    }
+
+    /// The number that a whole piece is, where the question counts or calculates. Of any other number, which may be a name, only the
+    /// signs are compared by what they mean: `1,000` is `1000`, but `1.10` is not `1.1`.
     fn number(&self, piece: &str) -> Option<Number> {
         let asking = self.asking.to_lowercase();
-        if !scope::counts(&asking) {
+        let calculates =
+            scope::counts(&asking) || self.notation == Notation::Words && scope::calculates(&asking);
+        let whole = literal::sentence(piece);
+        let text = literal::plain(if calculates { without_asked_unit(whole, &self.asking) } else { whole });
+        let may_be_name = self.notation != Notation::Words || scope::is_for_a_name(&asking);
+        if !calculates && (may_be_name || text.contains(['.', '/', '\\', 'e', 'E', '^', ' '])) {
             return None;
         }
-        let text = without_asked_unit(literal::sentence(piece), &asking);
         let (number, "") = number::leading(text)? else { return None };
         let is_ambiguous = !self.is_english && number::may_be_grouped(text);
         (!is_ambiguous).then_some(number)
     }
 }
 
-/// A number without the unit that the asking sentence (in lower case) names: the things that it counts, or the currency of an
-/// amount.
-fn without_asked_unit<'a>(text: &'a str, asking: &str) -> &'a str {
+/// A number without the unit that the asking sentence names: the things that it counts, the currency of an amount, percent, or
+/// the unit it asks in.
+fn without_asked_unit<'a>(text: &'a str, sentence: &str) -> &'a str {
+    let asking = &sentence.to_lowercase();
     if let Some(amount) = text.strip_prefix('$').or_else(|| text.strip_prefix("\\$")) {
         let is_other = ["euro", "pound", "yen", "rupee", "franc", "cents", "€", "£", "¥", "₹"]
             .iter()
             .any(|other| asking.contains(other));
         let is_asked = asking.contains("dollar") || asking.contains("how much");
         return if is_asked && !is_other { amount } else { text };
+    }
+    let is_percent = scope::words(asking).any(|word| matches!(word, "percent" | "percentage"));
+    let percent = ["\\%", "%", " percent"].iter().find_map(|unit| text.strip_suffix(unit));
+    if let Some(number) = percent.filter(|_| is_percent) {
+        return number.trim_end();
+    }
+    if let Some(number) = text.strip_suffix('°').filter(|_| asking.contains("in degrees")) {
+        return number;
+    }
+    // `5 thousands` is another number.
+    let is_in = |unit: &str| {
+        let is_unit = !unit.contains(' ') && !scope::is_magnitude(unit);
+        let behind = sentence.split(" in ").skip(1).find_map(|behind| behind.strip_prefix(unit));
+        is_unit
+            && behind.is_some_and(|behind| {
+                !behind.starts_with(|one: char| one.is_alphanumeric() || "/^²³".contains(one))
+            })
+    };
+    if let Some((number, unit)) = text.split_once(' ')
+        && is_in(unit.strip_prefix("\\text{").and_then(|unit| unit.strip_suffix('}')).unwrap_or(unit).trim())
+    {
+        return number;
     }
     let Some((_, counted)) = asking.split_once("how many ") else { return text };
     let Some((number, unit)) = text.split_once(' ').filter(|(_, unit)| !unit.contains(' ')) else {
@@ -219,6 +291,15 @@ fn without_asked_unit<'a>(text: &'a str, asking: &str) -> &'a str {
     let mut counted = scope::words(counted).skip_while(|word| COUNTED_LATER.contains(word));
     let is_unit = counted.next().is_some_and(|first| stem(first) == stem(unit));
     if is_unit { number } else { text }
+}
+
+/// The right side of a whole assertion: `assert f(1) == 2`.
+fn without_assertion(text: &str) -> &str {
+    let sides: Vec<&str> = text.split("==").collect();
+    match sides[..] {
+        [left, right] if left.starts_with("assert ") => right.trim(),
+        _ => text,
+    }
 }
 
 /// The option that a reply names wherever it states one.

@@ -1,7 +1,7 @@
 //! The form of answer that a request prescribes: options, JSON, a box or a mark.
 
 use super::option::{self, Choice};
-use super::scope::{REQUEST_BYTES_MAX, without_tagged, words};
+use super::scope::{REQUEST_BYTES_MAX, is_of_reply, without_tagged, without_ways, words};
 
 /// The form a request prescribes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(super) enum Prescribed {
     Json,
     /// A `\boxed{}`.
     Box,
+    /// What stands between a tag, such as `<answer>`, and its end.
+    Tag(&'static str),
     /// The rest of a line behind this mark, in lower case: `####`, `answer:`.
     Mark(String),
 }
@@ -25,110 +27,8 @@ const MARK_WORDS: &[&str] = &[
     "end", "finish", "conclude", "begin", "start", "line", "form", "answer", "reply", "respond", "output",
     "verdict", "result",
 ];
-/// What any short answer may be called in a placeholder.
-const ANY_ANSWER: &[&str] = &[
-    "answer",
-    "answers",
-    "final",
-    "your",
-    "the",
-    "a",
-    "an",
-    "number",
-    "integer",
-    "value",
-    "result",
-    "letter",
-    "option",
-    "choice",
-    "x",
-    "n",
-    "only",
-    "here",
-    "yes",
-    "no",
-    "true",
-    "false",
-    "or",
-    "short",
-    "correct",
-    "in",
-    "of",
-    "as",
-    "just",
-    "single",
-    "numeric",
-    "numerical",
-    "word",
-    "and",
-    "solution",
-    "label",
-    "text",
-    "output",
-    "name",
-    "string",
-    "one",
-    "put",
-    "boxed",
-    "box",
-    "place",
-    "write",
-    "give",
-    "with",
-    "within",
-    "inside",
-    "at",
-    "by",
-    "end",
-    "ends",
-    "must",
-    "should",
-    "be",
-    "it",
-    "this",
-    "that",
-    "is",
-    "enclose",
-    "wrap",
-    "then",
-    "finally",
-    "please",
-    "line",
-    "last",
-    "reply",
-    "response",
-    "behind",
-    "after",
-    "verdict",
-    "express",
-    "simplest",
-    "form",
-    "latex",
-    "for",
-    "which",
-    "you",
-    "show",
-    "state",
-    "to",
-    "on",
-    "present",
-    "do",
-    "not",
-    "include",
-    "units",
-    "fraction",
-    "decimal",
-    "common",
-    "reduced",
-    "terms",
-    "lowest",
-    "e",
-    "g",
-    "using",
-    "use",
-    "format",
-    "enter",
-];
+/// Tags for an answer.
+const TAGS: [&str; 3] = ["<answer>", "[answer]", "<final_answer>"];
 /// The longest mark before its colon, in bytes.
 const MARK_BYTES_MAX: usize = 30;
 
@@ -149,6 +49,13 @@ pub(super) fn of(request: &str) -> Option<Prescribed> {
     if lower.contains("\\boxed") {
         return Some(Prescribed::Box);
     }
+    let is_asked = |tag: &&&str| {
+        let close = format!("{}/{}", &tag[..1], &tag[1..]);
+        lower.contains(**tag) && (lower.contains(&close) || lower.contains(&format!("{tag} tag")))
+    };
+    if let Some(tag) = TAGS.iter().find(is_asked) {
+        return Some(Prescribed::Tag(tag));
+    }
     if lower.contains("####") {
         return Some(Prescribed::Mark("####".to_owned()));
     }
@@ -158,11 +65,11 @@ pub(super) fn of(request: &str) -> Option<Prescribed> {
 /// What a form is for must be what the asking sentence asks for: the name of the mark, what stands in its placeholder, the keys of
 /// the JSON, and the sentence with the box. `Which laptop? End with Answer: <price>` asks for a laptop.
 pub(super) fn is_for_what_is_asked(form: &Prescribed, request: &str, asking: &str) -> bool {
-    let (lower, asking) = (without_tagged(request.to_lowercase()), asking.to_lowercase());
+    let (lower, asking) = (without_ways(&without_tagged(request.to_lowercase())), asking.to_lowercase());
     let asked: Vec<&str> = words(&asking).collect();
     let stem = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
     let is_asked = |word: &str| {
-        ANY_ANSWER.contains(&word)
+        is_of_reply(word)
             || word.bytes().all(|byte| byte.is_ascii_digit())
             || asked.iter().any(|own| stem(own) == stem(word))
     };
@@ -170,8 +77,8 @@ pub(super) fn is_for_what_is_asked(form: &Prescribed, request: &str, asking: &st
         Prescribed::Options(_) => return true,
         Prescribed::Json => keys(&lower),
         Prescribed::Box => sentences_with(&lower, "\\boxed"),
-        Prescribed::Mark(mark) if mark.starts_with('#') => sentences_with(&lower, "####"),
-        Prescribed::Mark(mark) => vec![mark.trim_end_matches(':')],
+        Prescribed::Tag(tag) => sentences_with(&lower, tag),
+        Prescribed::Mark(mark) => sentences_with(&lower, mark),
     };
     named.into_iter().chain(placeholders(&lower)).all(|named| words(named).all(is_asked))
 }
@@ -281,6 +188,7 @@ mod tests {
             }
             Prescribed::Json => "json".to_owned(),
             Prescribed::Box => "box".to_owned(),
+            Prescribed::Tag(tag) => tag.to_owned(),
             Prescribed::Mark(mark) => mark,
         });
         assert_eq!(rendered.as_deref(), expected, "{request}");
@@ -297,6 +205,10 @@ mod tests {
         check("How many? Put the answer in \\boxed{}.", Some("box"));
         check("How many? End with #### and the number.", Some("####"));
         check("How many? End with Answer: <number>.", Some("answer:"));
+        check("How many? Put it between <answer> and </answer>.", Some("<answer>"));
+        check("How many? Give the number inside <answer> tags.", Some("<answer>"));
+        check("How many? End with Result: <answer>", Some("result:"));
+        check("How many? Use '#### <answer>' at the end.", Some("####"));
         check("How many? Finish with a line \"Result: N\".", Some("result:"));
         check("How many? The last line must begin with \"Final answer:\".", Some("final answer:"));
         check("Is it safe? End with `VERDICT: yes` or `VERDICT: no`.", Some("verdict:"));

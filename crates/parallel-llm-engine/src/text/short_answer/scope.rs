@@ -26,7 +26,7 @@ const OPEN_VERBS: &str = "recommend suggest advise propose explain describe disc
      clarify define";
 /// Verbs that ask for a value.
 const CLOSED_VERBS: &str = "find compute calculate determine evaluate simplify solve factor expand express convert count add subtract \
-     multiply divide complete estimate predict classify";
+     multiply divide complete estimate predict classify round";
 /// Those of them that ask for a value wherever they stand.
 const VALUE_VERBS: &str = "find compute calculate determine evaluate";
 /// Words behind `how` that ask for a quantity.
@@ -41,12 +41,45 @@ const FORM_WORDS: &str = "answer json boxed reasoning work letter option field n
 /// Verbs of a sentence that neither asks nor says how to reply: `let x be`, `think step by step`.
 const NEUTRAL_VERBS: &str = "let let's assume suppose note consider use think reason remember read be do don't no only your work keep follow \
      ignore imagine recall";
+/// Words of a request about code.
+const CODE_WORDS: &str = "code output outputs print prints printed return returns returned python javascript typescript java rust ruby \
+     golang php perl bash shell sql css html json yaml regex repr string strings variable function method command \
+     identifier keyword operator flag compile compiles git linux excel expression";
+/// How far from a sign its numbers stand, in characters.
+const NEAR_CHARS: usize = 4;
+/// Words of a calculation.
+const CALCULATION_WORDS: &str = "sum difference product quotient times plus minus divided multiplied squared cubed power average mean \
+     median area perimeter circumference volume speed distance probability percent percentage remainder total compute \
+     calculate evaluate solve temperature weight mass height length width depth measure price cost";
+/// Words of a question in whose answer the way of writing counts.
+const WRITING_WORDS: &str = "version release chapter section decimal terms mixed simplest digit digits decimals places significant figures precision base binary \
+     hexadecimal octal fraction fractions notation form format rounded round ratio date time written write";
+/// Words that join two things, in the languages of Europe.
+const CONJUNCTIONS: &str = "and or und oder sowie et ou y e o u en of ed och eller og i oraz lub albo nebo и или і ve veya és vagy και ή";
+/// Words of a sentence that only says how to reply, and names for any short answer.
+const REPLY_WORDS: &str = "repr a after again an and answer answers any as assertion at bare base be begin begins behind between block box boxed \
+     braces brackets bullet by capital case character choice common concise conclude containing correct decimal decimals \
+     degrees digit digits directly do e e.g enclose end ends enter exact exactly express expression false field fields \
+     final finally finish first followed for form format formatted fraction full g give have here i.e identifier in include \
+     inside integer interval is it its json just key keys label last latex letter letters like line lines literal lower \
+     lowest may must n name nearest new no not notation nothing number numeric numerical object of on one only option or \
+     out output own per percent percentage place places plain please point present provide provided put python quotes \
+     radians radical readable reasoning reduced reply respond response result return round rounded row separate set short \
+     should show sign significant simplest simplified single solution solve standard starting starts state step steps \
+     string such tag tags terms text that the then there there's think this through to true tuple two type under unit units \
+     up upper use using valid value vector verdict which whole with within without word working wrap write x xml yes you \
+     your zero";
+/// Ways to ask for the way to an answer, which is shown before it.
+const WAYS: &str = "think step by step|reason step by step|think carefully|work it out|work step by step|step by step|show your work|show your steps|think it through|reason carefully";
+/// Words before `number` that leave it a number.
+const OF_NUMBERS: &str = "the a what which whole total this that same largest smallest greatest least only natural prime even odd real \
+     positive negative exact correct one";
 /// Phrases of a wish for more, in any sentence.
 const WISHES: &str = "is appreciated|are appreciated|be appreciated|would be nice|would be great|would be helpful|would help| \
      are welcome|is welcome|i'd like|i'd also|i would like|i would also|i also want|i want|i need to know|we want| \
-     we'd like|we would like";
+     we'd like|we would like|any tips|any advice|any ideas|any suggestions|any thoughts|any recommendations";
 /// Words that begin a second question behind `and`, `or`, `but`, `then` or a comma.
-const SECOND: &str = "should why what how which who whom whose when where is are was were do does did can could would will whether if";
+const SECOND: &str = "may might shall should why what how which who whom whose when where is are was were do does did can could would will whether if";
 /// Words that no imperative begins with, so that `In a week …` is none.
 const NO_VERBS: &str = "a an the in on at of for from with by to as if when while after before during since until because although \
      though and or but so then that this these those each every all both half some any no not only just it he she \
@@ -86,7 +119,7 @@ const OPEN_PHRASES: &str = "why|should i|should we|should he|should she|should t
      tradeoff|advantages|disadvantages|worth it|worth the|better|best|worse|worst|prefer|preferable|advisable| \
      recommend|suggest|how do|how does|how did|how can|how could|how would|how should|how to|how is|how are| \
      what happens|what are the|what causes|what do|what does it mean|difference between|differences|compare|explain| \
-     describe|reason|what if|what can|what could|what else|which of the two|appropriate|suitable";
+     describe|bad for|good for|ethical|moral|immoral|overrated|underrated|reason|what if|what can|what could|what else|which of the two|appropriate|suitable";
 /// What `should` may ask of without asking for advice: what a program prints.
 const SHOULD_BE: &[&str] = &[
     "should the output",
@@ -144,9 +177,64 @@ pub(super) fn asks_for_value(request: &str) -> bool {
     !has_choice && (0..words.len()).any(asks)
 }
 
-/// Whether a request asks for a literal of a programming language.
-pub(super) fn asks_for_literal(request: &str) -> bool {
-    words(&request.to_lowercase()).any(|word| matches!(word, "literal" | "assertion"))
+/// Whether a request in words that are not known has one question, behind which nothing stands and in which nothing is joined. Of
+/// a document with a question the models say it.
+pub(super) fn asks_once(request: &str) -> bool {
+    if request.len() > REQUEST_BYTES_MAX {
+        return true;
+    }
+    let paragraphs = paragraphs(request);
+    let sentences: Vec<&str> = paragraphs.iter().flat_map(|paragraph| sentences(paragraph)).collect();
+    let asks = |sentence: &&&str| sentence.trim_end_matches(['"', '”', '»', ' ', '*']).ends_with(['?', '？']);
+    let lower = sentences.last().map(|last| last.to_lowercase()).unwrap_or_default();
+    let is_joined =
+        words(&lower).any(|word| is_in(CONJUNCTIONS, word)) || lower.contains(['，', '、', ';', '；']);
+    let questions = sentences.iter().filter(asks).count();
+    !is_joined
+        && (questions == 1 && sentences.last().is_some_and(|last| asks(&last))
+            || questions == 0 && sentences.len() <= 1)
+}
+
+/// Whether a request, in lower case, asks for a literal of a programming language.
+pub(super) fn asks_for_literal(lower: &str) -> bool {
+    words(lower).any(|word| matches!(word, "literal" | "assertion"))
+}
+
+/// Whether a request, in lower case, is about code or what it prints.
+pub(super) fn is_about_code(lower: &str) -> bool {
+    lower.contains('`')
+        || lower.contains("()")
+        || words(lower).any(|word| is_in(CODE_WORDS, word))
+        || ["in c ", "in c?", "in c.", "in c+"].iter().any(|language| lower.contains(language))
+}
+
+/// Whether a sentence, in lower case, asks for the result of a calculation, whose form is not asked for.
+pub(super) fn calculates(asking: &str) -> bool {
+    let near = |text: &str| {
+        text.chars().find(|one| !" +*×·÷/^−-(".contains(*one)).is_some_and(|one| one.is_ascii_digit())
+    };
+    let has_term = |(at, _): (usize, &str)| {
+        let before: String = asking[..at].chars().rev().take(NEAR_CHARS).collect();
+        let behind: String = asking[at..].chars().take(NEAR_CHARS).collect();
+        near(&before) && near(&behind)
+    };
+    let is_sum = asking.match_indices(['+', '*', '×', '·', '÷', '/', '^', '−']).any(has_term)
+        || asking.contains(" x ");
+    let calculates = is_sum || words(asking).any(|word| is_in(CALCULATION_WORDS, word));
+    calculates && !words(asking).any(|word| is_in(WRITING_WORDS, word)) && !is_for_a_name(asking)
+}
+
+/// Whether a word multiplies the number before it.
+pub(super) fn is_magnitude(word: &str) -> bool {
+    ["dozen", "hundred", "thousand", "million", "billion", "trillion"]
+        .iter()
+        .any(|known| word.starts_with(known))
+}
+
+/// Whether a sentence, in lower case, asks for a number that is a name: an order number.
+pub(super) fn is_for_a_name(asking: &str) -> bool {
+    let words: Vec<&str> = words(asking).collect();
+    words.windows(2).any(|two| matches!(two[1], "number" | "code" | "id") && !is_in(OF_NUMBERS, two[0]))
 }
 
 /// What a sentence does.
@@ -168,6 +256,9 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     let lower = without_openers(&sentence.to_lowercase());
     let words: Vec<&str> = words(&lower).collect();
     let [first, ..] = words[..] else { return Kind::Matter };
+    if matches!(words[..], ["true", "or", "false", ..] | ["yes", "or", "no", ..]) {
+        return Kind::Closed;
+    }
     // A command of TeX is no order.
     if sentence.starts_with('\\') {
         return Kind::Matter;
@@ -175,6 +266,9 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     let is_question = sentence.trim_end_matches(['"', '”', ')', ' ', '$', '*']).ends_with(['?', '？']);
     if has_phrase(&lower, WISHES.split('|')) {
         return Kind::Open;
+    }
+    if !is_question && self::words(&without_ways(&lower)).all(is_of_reply) {
+        return Kind::Form;
     }
     if !is_question && is_about_reply(first, &words) {
         let is_beside = parts(&words).skip(1).any(is_beside_reply);
@@ -189,11 +283,24 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     match asks {
         // A question in words that are not known.
         0 if is_question && has_open_phrase(&lower, &words, has_options) => Kind::Open,
-        0 if is_question || !may_be_english(&words) => Kind::Unknown,
+        _ if !may_be_english(&words) => Kind::Unknown,
+        0 if is_question => Kind::Unknown,
         0 => Kind::Matter,
         1 if !orders && !has_open_phrase(&lower, &words, has_options) => Kind::Closed,
         _ => Kind::Open,
     }
+}
+
+/// A text in lower case without its requests for the way to an answer.
+pub(super) fn without_ways(lower: &str) -> String {
+    WAYS.split('|').fold(lower.to_owned(), |bare, way| bare.replace(way, ""))
+}
+
+/// Whether a word says how to reply, or is a name for any short answer.
+pub(super) fn is_of_reply(word: &str) -> bool {
+    is_in(REPLY_WORDS, word)
+        || word.len() == 1
+        || word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
 /// Whether a sentence may be in English: one of its words is common there, it has a number, or it is a word alone.
