@@ -5,7 +5,7 @@
 //! otherwise, costs a call; different answers must never be called equal.
 
 use parallel_llm_engine::text::json_pointer::Pointer;
-use parallel_llm_engine::text::short_answer::{Form, Value as ShortAnswer};
+use parallel_llm_engine::text::short_answer::{Form, Value as ShortAnswer, line};
 use serde_json::Value;
 
 /// The least percentage of equal pairs that is recognized without a model. The others are shown to one.
@@ -44,6 +44,34 @@ fn called_equal(row: &Value) -> Vec<&'static str> {
         equal.push("lines");
     }
     equal
+}
+
+/// The least percentage of pairs of whole replies with the same answer that is counted as such without a model.
+const WHOLE_SAME_PERCENT_MIN: usize = 80;
+
+#[test]
+fn whole_replies_are_counted_as_the_same_only_if_they_are() {
+    let rows: Vec<Value> = rows(include_str!("fixtures/whole_replies.jsonl")).collect();
+    let is_counted = |row: &&Value| {
+        let replies = pair(row);
+        let values = Form::of(text(row, "question")).map(|form| {
+            replies.map(|reply| {
+                let (shown, line) = if form.is_line() { line::split(reply) } else { (reply.into(), None) };
+                form.read(&shown, line)
+            })
+        });
+        let is_equal = |[one, other]: [Option<ShortAnswer>; 2]| match (one, other) {
+            (None, None) => replies[0] == replies[1],
+            (one, other) => one == other,
+        };
+        values.map_or(replies[0] == replies[1], is_equal)
+    };
+    let is_same = |row: &&Value| row["same"] == true;
+    let (same, different): (Vec<&Value>, Vec<&Value>) = rows.iter().partition(is_same);
+    let wrong: Vec<String> = different.into_iter().filter(is_counted).map(|row| format!("{row}\n")).collect();
+    assert!(wrong.is_empty(), "{} are not the same:\n{}", wrong.len(), wrong.concat());
+    let seen = same.iter().copied().filter(|row| is_counted(row)).count();
+    assert!(seen * 100 >= same.len() * WHOLE_SAME_PERCENT_MIN, "{seen} of {}", same.len());
 }
 
 #[test]

@@ -53,7 +53,6 @@ pub(super) fn exact(text: &str) -> Option<String> {
 /// A text unchanged, or normalized if it must be a formula: a whole formula, or numbers in brackets. In quotes every blank
 /// counts.
 pub(super) fn text(text: &str) -> Option<String> {
-    let text = quoted(text);
     let is_list = (text.starts_with(['(', '[', '{']) || text.contains(", "))
         && text.chars().all(|one| one.is_ascii_digit() || "()[]{},.- ".contains(one));
     // `$PATH$` and `\[ERROR\]` are no formulas.
@@ -100,7 +99,9 @@ pub(super) fn unwrapped(mut text: &str) -> &str {
 
 /// A text in words without emphasis or quotes around all of it, and without a point at its end.
 pub(super) fn plain(mut text: &str) -> &str {
-    const PAIRS: [(&str, &str); 10] = [
+    const PAIRS: [(&str, &str); 12] = [
+        ("$", "$"),
+        ("\\(", "\\)"),
         ("**", "**"),
         ("__", "__"),
         ("*", "*"),
@@ -113,8 +114,8 @@ pub(super) fn plain(mut text: &str) -> &str {
         ("«", "»"),
     ];
     let is_word = |text: &&str| {
-        text.starts_with(|one: char| one.is_alphanumeric() || "*_`\"'“‘-−".contains(one))
-            && text.ends_with(|one: char| one.is_alphanumeric() || "*_`\"'”’.!".contains(one))
+        text.starts_with(|one: char| one.is_alphanumeric() || "*_`\"'“‘-−+±($€£\\".contains(one))
+            && text.ends_with(|one: char| one.is_alphanumeric() || "*_`\"'”’.!)}%°".contains(one))
     };
     loop {
         text = text.trim();
@@ -233,17 +234,13 @@ fn list(text: &str) -> String {
     plain + &string.map_or(String::new(), |(quote, inside)| format!("{quote}{inside}"))
 }
 
-/// Removes emphasis or code marks around the whole text.
-pub(super) fn quoted(text: &str) -> &str {
+/// Output without the marks of code around all of it. In emphasis, and beside blanks, they may be part of it.
+pub(super) fn output(text: &str) -> &str {
     let text = text.trim();
-    let inside =
-        |mark: &str| text.strip_prefix(mark)?.strip_suffix(mark).filter(|inside| !inside.contains(mark));
-    // `**/build/**` is a pattern.
-    let is_word = |text: &&str| {
-        text.starts_with(char::is_alphanumeric)
-            && text.ends_with(|one: char| one.is_alphanumeric() || ".!".contains(one))
-    };
-    inside("**").filter(is_word).or_else(|| inside("`")).unwrap_or(text)
+    let inside = text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    inside
+        .filter(|inside| !inside.contains('`') && inside.trim() == *inside && !inside.is_empty())
+        .unwrap_or(text)
 }
 
 /// Whether braces are balanced.

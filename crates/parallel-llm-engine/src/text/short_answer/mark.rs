@@ -2,7 +2,9 @@
 //!
 //! Invariant: two marks with two answers, or anything behind the last one, and there is none.
 
+use super::asked::is_magnitude;
 use super::literal::unwrapped;
+use super::sentences::{is_in, words};
 
 /// The longest line that is read, in bytes: as long as the longest option with its label.
 const LINE_BYTES_MAX: usize = 1_200;
@@ -27,12 +29,12 @@ const LEADS: &[&str] = &[
     "conclusion",
 ];
 /// Words that may stand right before a box: they say that it is the value.
-const BOX_LEADS: &str = "answer is are was be equals equal get have find obtain gives give yields so thus hence therefore which namely \
-     becomes conclude result value i.e result: answer: then";
+const BOX_LEADS: &str = "answer is are was be equals equal get have find obtain gives give yields so thus hence \
+     therefore which namely becomes conclude result value i.e result: answer: then";
 /// Words that turn what a sentence says into something else.
-const DOUBTS: &str = "not never no nor neither none isn't aren't wasn't doesn't don't can't cannot wrong incorrect mistaken instead \
-     approximately about roughly around nearly almost least most than between or either but except twice half double minus nicht kein \
-     keine statt pas ne non nunca jamás";
+const DOUBTS: &str = "not never no nor neither none isn't aren't wasn't doesn't don't can't cannot wrong incorrect \
+     mistaken instead approximately about roughly around nearly almost least most than between or either but except \
+     twice half double minus nicht kein keine statt pas ne non nunca jamás";
 /// Words that make the whole sentence depend on something.
 const CONDITIONS: &str =
     "unless if suppose assume assuming would could might may perhaps maybe probably possibly";
@@ -62,7 +64,15 @@ pub(super) fn boxed<'a>(reply: &'a str, asking: &str) -> Option<&'a str> {
         found = Some((inside, at + open.len() + inside.len() + 1));
     }
     let (inside, end) = found?;
-    text[end..].trim_matches(CLOSING).is_empty().then_some(inside)
+    // `There are \boxed{4} such primes.`
+    let rest = text[end..].trim_matches(CLOSING);
+    let is_asked = |word: &str| {
+        matches!(word, "such" | "in" | "total" | "altogether")
+            || words(&asking).any(|own| own == word) && !is_magnitude(word)
+    };
+    let is_only_named = rest.chars().all(|one| one.is_ascii_alphabetic() || one == ' ')
+        && words(&rest.to_lowercase()).all(is_asked);
+    is_only_named.then_some(inside)
 }
 
 /// The text up to the brace that closes it.
@@ -81,23 +91,21 @@ fn balanced(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether what stands before a box in its line says that it is the value, or is an equation whose left side is what is asked for.
+/// Whether what stands before a box in its line says that it is the value, or is an equation whose left side is asked for.
 fn leads(before: &str, asking: &str) -> bool {
     let line = before.lines().next_back().filter(|_| !before.ends_with('\n')).unwrap_or_default();
     let sentence = line.rsplit(['!', '?', ';']).next().unwrap_or(line);
     let sentence = sentence.rsplit(". ").next().unwrap_or(sentence).to_lowercase();
     let bare = sentence.trim_end_matches(['$', '(', '[', '\\', ' ', '*', '_', ',', ':', '：']);
-    let is_in = |list: &str, word: &str| list.split(' ').any(|known| known == word);
     // A clause of its own that only leads to the box says nothing: `, hence`.
-    let clause =
-        bare.rsplit(',').find(|clause| !super::scope::words(clause).all(|word| is_in(BOX_LEADS, word)));
-    let is_turned = super::scope::words(clause.unwrap_or(bare)).any(|word| is_in(DOUBTS, word))
-        || super::scope::words(bare).any(|word| is_in(CONDITIONS, word));
+    let clause = bare.rsplit(',').find(|clause| !words(clause).all(|word| is_in(BOX_LEADS, word)));
+    let is_turned = words(clause.unwrap_or(bare)).any(|word| is_in(DOUBTS, word))
+        || words(bare).any(|word| is_in(CONDITIONS, word));
     if is_turned {
         return false;
     }
     if let Some(chain) = bare.strip_suffix('=') {
-        // `\frac{1}{2} = ` is a sum of numbers, `so ` is none of it.
+        // It begins behind the last sign of maths or comma.
         let chain = chain.rsplit(['$', ',', ':']).next().unwrap_or(chain);
         let chain = chain.rsplit("\\(").next().unwrap_or(chain).rsplit("\\[").next().unwrap_or(chain);
         let chain = chain.trim_start_matches(['&', ' ']);
@@ -107,13 +115,12 @@ fn leads(before: &str, asking: &str) -> bool {
     }
     let is_apart = sentence.trim_end_matches(['$', '[', '\\', ' ', '*']).ends_with([':', ',', '：']);
     let last = bare.rsplit([' ', '*', '_']).next().unwrap_or(bare);
-    let is_known = |word| {
-        is_in(BOX_LEADS, word) || LEADS.contains(&word) || super::scope::words(asking).any(|own| own == word)
-    };
+    let is_known =
+        |word| is_in(BOX_LEADS, word) || LEADS.contains(&word) || words(asking).any(|own| own == word);
     bare.is_empty()
         || is_in(BOX_LEADS, last)
         || bare.ends_with(|one: char| one.is_alphabetic() || ")\"'”’".contains(one))
-            && (is_apart || super::scope::words(bare).all(is_known))
+            && (is_apart || words(bare).all(is_known))
 }
 
 /// Whether the left side of an equation is what is asked for: numbers alone, words that say so, one variable, which the asking
@@ -127,17 +134,16 @@ fn is_asked_for(left: &str, asking: &str) -> bool {
     let is_written = left.len() > 1
         && pressed(asking).contains(&pressed(left))
         && left.contains(['(', '^', '+', '*', '-', '/']);
-    let words: Vec<&str> = super::scope::words(left).collect();
-    let variable = words.last().filter(|last| is_term(last));
-    let lead = words.iter().rev().skip(usize::from(variable.is_some()));
-    let is_led = lead.into_iter().all(|word| {
+    let own: Vec<&str> = words(left).collect();
+    let variable = own.last().filter(|last| is_term(last));
+    let is_led = own[..own.len() - usize::from(variable.is_some())].iter().all(|word| {
         LEADS.contains(word)
-            || BOX_LEADS.split(' ').any(|known| known == *word)
-            || super::scope::words(asking).any(|own| own == *word) && !is_term(word)
+            || is_in(BOX_LEADS, word)
+            || words(asking).any(|own| own == *word) && !is_term(word)
     });
     let has_sign = left.contains(['+', '-', '−', '*', '/', '·', '×', '(', '^', '_', '\\', '|'])
         || left.contains(|one: char| one.is_numeric());
-    let mut asked = super::scope::words(asking).filter(is_term).peekable();
+    let mut asked = words(asking).filter(is_term).peekable();
     let is_variable = variable.is_none_or(|own| asked.peek().is_none() || asked.any(|term| term == *own));
     is_number || is_written || !has_sign && is_led && is_variable
 }
@@ -221,10 +227,9 @@ fn stated(line: &str) -> Option<&str> {
         .find_map(|phrase| Some((lower.rfind(phrase)?, phrase)))?;
     let sentence = &lower[lower[..at].rfind(['.', '!', '?', ';']).map_or(0, |end| end + 1)..at];
     // `20 m, so the answer is` leads as `so the answer is` does.
-    let is_of = |list: &str, word: &str| list.split(' ').any(|known| known == word);
     let clause = sentence.rsplit(',').next().unwrap_or(sentence);
-    let is_plain = super::scope::words(clause).all(|word| LEADS.contains(&word))
-        && !super::scope::words(sentence).any(|word| is_of(CONDITIONS, word) || is_of(DOUBTS, word));
+    let is_plain = words(clause).all(|word| LEADS.contains(&word))
+        && !words(sentence).any(|word| is_in(CONDITIONS, word) || is_in(DOUBTS, word));
     is_plain.then(|| line[at + phrase.len()..].trim_matches([':', ' ', '*']))
 }
 
@@ -251,6 +256,9 @@ mod tests {
             ("Not 6, so it is \\boxed{5}", Some("5")),
             ("If it rains, \\boxed{5}", None),
             ("Twice that: \\boxed{5}", None),
+            ("There is \\boxed{5} in it.", Some("5")),
+            ("\\boxed{5} million", None),
+            ("\\boxed{5} at most", None),
             ("$2x = \\frac{10}{1} = \\boxed{10}$", None),
             ("$d = \\sqrt{9 \\cdot 2} = \\boxed{3\\sqrt{2}}$", Some("3\\sqrt{2}")),
             ("x is at least \\boxed{5}", None),

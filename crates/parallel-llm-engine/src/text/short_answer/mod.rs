@@ -1,9 +1,10 @@
 //! Short answers: whether a request has one, and the value of an answer to it in normal form.
 //!
-//! Nothing is read out of prose. A value stands in the answer line that a seat was asked for, or where the request prescribes it:
-//! in JSON, a box, a tag, behind a mark, or as the name of an option. It decides what is counted as equal, so it errs on one side: what
-//! may differ differs, and a request that may ask for more than a short answer has none.
+//! Nothing is read out of prose. A value stands in the answer line that a seat was asked for, or where the request prescribes
+//! it: in JSON, a box, a tag, behind a mark, or as the name of an option. It decides what is counted as equal, so it errs on one
+//! side: what may differ differs, and a request that may ask for more than a short answer has none.
 
+mod asked;
 mod json;
 pub mod line;
 mod literal;
@@ -12,6 +13,7 @@ mod number;
 mod option;
 mod prescribed;
 mod scope;
+mod sentences;
 mod truth;
 
 use std::fmt;
@@ -25,10 +27,6 @@ use scope::Scope;
 /// The longest piece of an answer that is read, in bytes: the longest option.
 const PIECE_BYTES_MAX: usize = 1_200;
 
-/// Words between `how many` and what is counted.
-const COUNTED_LATER: &[&str] =
-    &["total", "more", "additional", "whole", "full", "extra", "other", "new", "remaining", "different"];
-
 /// Where the short answer to a request stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -40,6 +38,8 @@ pub struct Form {
     is_english: bool,
     /// In what an answer is written.
     notation: Notation,
+    /// The currency of its amounts, if they have one.
+    currency: Option<char>,
 }
 
 /// In what an answer is written, which decides which marks are part of it.
@@ -54,12 +54,14 @@ enum Notation {
 }
 
 impl Notation {
-    /// That of the answer to this request.
-    fn of(request: &str) -> Self {
-        match request.to_lowercase() {
-            lower if scope::asks_for_literal(&lower) => Self::Literal,
-            lower if scope::is_about_code(&lower) => Self::Code,
-            _ => Self::Words,
+    /// That of the answer to a request with this matter, in lower case.
+    fn of(matter: &str) -> Self {
+        if asked::asks_for_literal(matter) {
+            Self::Literal
+        } else if asked::is_about_code(matter) {
+            Self::Code
+        } else {
+            Self::Words
         }
     }
 }
@@ -123,7 +125,7 @@ impl Form {
             // It asks for a value, in words that are not known, and the answer is the one field beside the reasoning.
             Scope::Unknown
                 if prescribed == Some(Prescribed::Json)
-                    && scope::is_english(request)
+                    && asked::is_english(request)
                     && scope::asks_for_value(request)
                     && prescribed::has_one_field(request) =>
             {
@@ -133,10 +135,12 @@ impl Form {
         };
         let is_for = |form| prescribed::is_for_what_is_asked(form, request, &asking);
         let is_asked_for = prescribed.as_ref().is_none_or(is_for);
-        let end =
-            &request[request.ceil_char_boundary(request.len().saturating_sub(scope::REQUEST_BYTES_MAX))..];
-        let (is_english, notation) = (scope::is_english(end), Notation::of(end));
-        is_asked_for.then_some(Self { prescribed, asking, is_english, notation })
+        let end = &request
+            [request.ceil_char_boundary(request.len().saturating_sub(sentences::REQUEST_BYTES_MAX))..];
+        let matter = scope::matter(end);
+        let (is_english, notation, currency) =
+            (asked::is_english(end), Notation::of(&matter), asked::currency(&matter));
+        is_asked_for.then_some(Self { prescribed, asking, is_english, notation, currency })
     }
 
     /// Whether the request is known to ask for a short answer; otherwise the models say whether it has one.
@@ -187,6 +191,9 @@ impl Form {
                     && !text.contains(['\'', '\n', '\r']);
                 is_string.then(|| Value::Literal(format!("'{text}'")))
             }
+            Typed::Text(text) if self.notation == Notation::Code => {
+                serde_json::to_string(&text).ok().map(Value::Json)
+            }
             Typed::Text(text) | Typed::Number(text) => {
                 self.of_piece(boxed(&text).unwrap_or(&text), boxed(&text).is_some())
             }
@@ -200,29 +207,27 @@ impl Form {
         if piece.len() > PIECE_BYTES_MAX {
             return None;
         }
-        let text = || match (is_formula, self.notation) {
-            (true, _) => literal::formula(piece),
-            (false, Notation::Literal) => literal::of_code(piece),
-            (false, Notation::Code) => literal::text(piece),
-            (false, Notation::Words) => literal::text(literal::plain(piece)),
-        };
         // `True` and `true` are two outputs.
         let is_said = |word: &&str| self.notation == Notation::Words || matches!(*word, "yes" | "no");
-        let truth = truth::bare(piece, &self.asking).filter(is_said);
-        let own =
-            if is_formula { self.without_asked_side(literal::formula(piece)?) } else { piece.to_owned() };
-        let text = || if is_formula { Some(own.clone()) } else { text() };
-        truth
-            .map(Value::Truth)
-            .or_else(|| self.number(&own).map(Value::Number))
-            .or_else(|| text().map(Value::Literal))
+        if let Some(word) = truth::bare(piece, &self.asking).filter(is_said) {
+            return Some(Value::Truth(word));
+        }
+        let formula = || Some(self.without_asked_side(literal::formula(piece)?));
+        let own = if is_formula { formula()? } else { piece.to_owned() };
+        let text = || match self.notation {
+            _ if is_formula => Some(own.clone()),
+            Notation::Literal => literal::of_code(piece),
+            Notation::Code => literal::text(literal::output(piece)),
+            Notation::Words => literal::text(literal::plain(piece)),
+        };
+        self.number(&own).map(Value::Number).or_else(|| text().map(Value::Literal))
     }
 
     /// The right side of an equation (a formula in normal form) whose left side is what is asked for: `x` or `f(2)`.
     fn without_asked_side(&self, formula: String) -> String {
         let asked = self.asking.replace([' ', '$'], "");
         let is_asked = |left: &str| {
-            let is_term = left.len() == 1 && scope::words(&self.asking).any(|word| word == left);
+            let is_term = left.len() == 1 && sentences::words(&self.asking).any(|word| word == left);
             is_term || left.ends_with(')') && asked.contains(left)
         };
         match formula.split_once('=') {
@@ -231,15 +236,19 @@ impl Form {
         }
     }
 
-    /// The number that a whole piece is, where the question counts or calculates. Of any other number, which may be a name, only the
-    /// signs are compared by what they mean: `1,000` is `1000`, but `1.10` is not `1.1`.
+    /// The number that a whole piece is, where the question counts or calculates. Another number may be a name, so only
+    /// integers are compared by value: `1,000` is `1000`, but `1.10` is not `1.1`.
     fn number(&self, piece: &str) -> Option<Number> {
         let asking = self.asking.to_lowercase();
         let calculates =
-            scope::counts(&asking) || self.notation == Notation::Words && scope::calculates(&asking);
+            asked::counts(&asking) || self.notation == Notation::Words && asked::calculates(&asking);
         let whole = literal::sentence(piece);
-        let text = literal::plain(if calculates { without_asked_unit(whole, &self.asking) } else { whole });
-        let may_be_name = self.notation != Notation::Words || scope::is_for_a_name(&asking);
+        let text = literal::plain(if calculates {
+            asked::without_unit(whole, &self.asking, self.currency)
+        } else {
+            whole
+        });
+        let may_be_name = self.notation != Notation::Words || asked::is_for_a_name(&asking);
         if !calculates && (may_be_name || text.contains(['.', '/', '\\', 'e', 'E', '^', ' '])) {
             return None;
         }
@@ -247,50 +256,6 @@ impl Form {
         let is_ambiguous = !self.is_english && number::may_be_grouped(text);
         (!is_ambiguous).then_some(number)
     }
-}
-
-/// A number without the unit that the asking sentence names: the things that it counts, the currency of an amount, percent, or
-/// the unit it asks in.
-fn without_asked_unit<'a>(text: &'a str, sentence: &str) -> &'a str {
-    let asking = &sentence.to_lowercase();
-    if let Some(amount) = text.strip_prefix('$').or_else(|| text.strip_prefix("\\$")) {
-        let is_other = ["euro", "pound", "yen", "rupee", "franc", "cents", "€", "£", "¥", "₹"]
-            .iter()
-            .any(|other| asking.contains(other));
-        let is_asked = asking.contains("dollar") || asking.contains("how much");
-        return if is_asked && !is_other { amount } else { text };
-    }
-    let is_percent = scope::words(asking).any(|word| matches!(word, "percent" | "percentage"));
-    let percent = ["\\%", "%", " percent"].iter().find_map(|unit| text.strip_suffix(unit));
-    if let Some(number) = percent.filter(|_| is_percent) {
-        return number.trim_end();
-    }
-    if let Some(number) = text.strip_suffix('°').filter(|_| asking.contains("in degrees")) {
-        return number;
-    }
-    // `5 thousands` is another number.
-    let is_in = |unit: &str| {
-        let is_unit = !unit.contains(' ') && !scope::is_magnitude(unit);
-        let behind = sentence.split(" in ").skip(1).find_map(|behind| behind.strip_prefix(unit));
-        is_unit
-            && behind.is_some_and(|behind| {
-                !behind.starts_with(|one: char| one.is_alphanumeric() || "/^²³".contains(one))
-            })
-    };
-    if let Some((number, unit)) = text.split_once(' ')
-        && is_in(unit.strip_prefix("\\text{").and_then(|unit| unit.strip_suffix('}')).unwrap_or(unit).trim())
-    {
-        return number;
-    }
-    let Some((_, counted)) = asking.split_once("how many ") else { return text };
-    let Some((number, unit)) = text.split_once(' ').filter(|(_, unit)| !unit.contains(' ')) else {
-        return text;
-    };
-    // `MW` is not `mW`, nor `m` a `ms`.
-    let stem = |word: &str| word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_owned();
-    let mut counted = scope::words(counted).skip_while(|word| COUNTED_LATER.contains(word));
-    let is_unit = counted.next().is_some_and(|first| stem(first) == stem(unit));
-    if is_unit { number } else { text }
 }
 
 /// The right side of a whole assertion: `assert f(1) == 2`.

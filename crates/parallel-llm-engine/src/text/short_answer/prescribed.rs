@@ -1,7 +1,8 @@
 //! The form of answer that a request prescribes: options, JSON, a box or a mark.
 
 use super::option::{self, Choice};
-use super::scope::{REQUEST_BYTES_MAX, is_of_reply, without_tagged, without_ways, words};
+use super::scope::{is_of_reply, without_ways};
+use super::sentences::{REQUEST_BYTES_MAX, without_tagged, words};
 
 /// The form a request prescribes.
 #[derive(Clone, Debug, PartialEq, Eq)]

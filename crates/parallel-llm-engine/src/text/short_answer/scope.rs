@@ -3,8 +3,7 @@
 //! It decides what may be counted, so it errs on one side: a request that may ask for more is open. English only; of a request
 //! in another language it is not known what it asks.
 
-/// The longest request that is read, in bytes. A longer one is a document with a question somewhere in it.
-pub(super) const REQUEST_BYTES_MAX: usize = 64 * 1024;
+use super::sentences::{REQUEST_BYTES_MAX, has_phrase, is_code, is_in, paragraphs, sentences, words};
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,80 +17,73 @@ pub(super) enum Scope {
 }
 
 /// Verbs that ask for a text.
-const OPEN_VERBS: &str = "recommend suggest advise propose explain describe discuss compare contrast justify argue defend criticize \
-     critique review assess analyze analyse summarize summarise outline draft write compose design plan implement \
-     refactor rewrite translate improve list name prove derive interpret diagnose brainstorm tell say comment \
-     elaborate illustrate debug fix help teach persuade sketch weigh rank pick choose select decide prescribe treat \
-     give show state identify include mention cite add provide make indicate present report check warn point specify \
-     clarify define";
+const OPEN_VERBS: &str = "draw plot sort arrange recommend suggest advise propose explain describe discuss compare \
+     contrast justify argue defend criticize critique review assess analyze analyse summarize summarise outline \
+     draft write compose design plan implement refactor rewrite translate improve list name prove derive interpret \
+     diagnose brainstorm tell say comment elaborate illustrate debug fix help teach persuade sketch weigh rank pick \
+     choose select decide prescribe treat give show state identify include mention cite add provide make indicate \
+     present report check warn point specify clarify define";
 /// Verbs that ask for a value.
-const CLOSED_VERBS: &str = "find compute calculate determine evaluate simplify solve factor expand express convert count add subtract \
-     multiply divide complete estimate predict classify round";
+const CLOSED_VERBS: &str = "find compute calculate determine evaluate simplify solve factor expand express convert \
+     count add subtract multiply divide complete estimate predict classify round";
 /// Those of them that ask for a value wherever they stand.
 const VALUE_VERBS: &str = "find compute calculate determine evaluate";
 /// Words behind `how` that ask for a quantity.
 const QUANTITIES: &str = "many much long far old tall";
 /// Verbs that say how to reply.
-const FORM_VERBS: &str = "answer put end finish conclude respond reply return output present format provide give write state enter round \
-     express report show make begin start explain place submit indicate print choose select pick type leave \
-     say solve simplify include add specify";
+const FORM_VERBS: &str = "answer put end finish conclude respond reply return output present format provide give \
+     write state enter round express report show make begin start explain place submit indicate print choose select \
+     pick type leave say solve simplify include add specify";
 /// Words by which a sentence about the reply is told from one about the matter.
-const FORM_WORDS: &str = "answer json boxed reasoning work letter option field nearest decimal digit digits yes true nothing only prose \
-     radians degrees";
+const FORM_WORDS: &str = "answer json boxed reasoning work letter option field nearest decimal digit digits yes \
+     true nothing only prose radians degrees";
 /// Verbs of a sentence that neither asks nor says how to reply: `let x be`, `think step by step`.
-const NEUTRAL_VERBS: &str = "let let's assume suppose note consider use think reason remember read be do don't no only your work keep follow \
-     ignore imagine recall";
-/// Words of a request about code.
-const CODE_WORDS: &str = "code output outputs print prints printed return returns returned python javascript typescript java rust ruby \
-     golang php perl bash shell sql css html json yaml regex repr string strings variable function method command \
-     identifier keyword operator flag compile compiles git linux excel expression";
-/// How far from a sign its numbers stand, in characters.
-const NEAR_CHARS: usize = 4;
-/// Words of a calculation.
-const CALCULATION_WORDS: &str = "sum difference product quotient times plus minus divided multiplied squared cubed power average mean \
-     median area perimeter circumference volume speed distance probability percent percentage remainder total compute \
-     calculate evaluate solve temperature weight mass height length width depth measure price cost";
-/// Words of a question in whose answer the way of writing counts.
-const WRITING_WORDS: &str = "version release chapter section decimal terms mixed simplest digit digits decimals places significant figures precision base binary \
-     hexadecimal octal fraction fractions notation form format rounded round ratio date time written write";
+const NEUTRAL_VERBS: &str = "let let's assume suppose note consider use think reason remember read be do don't no \
+     only your work keep follow ignore imagine recall";
 /// Words that join two things, in the languages of Europe.
-const CONJUNCTIONS: &str = "and or und oder sowie et ou y e o u en of ed och eller og i oraz lub albo nebo и или і ve veya és vagy και ή";
+const CONJUNCTIONS: &str = "and or und oder sowie et ou y e o u en of ed och eller og i oraz lub albo nebo и или і \
+     ve veya és vagy και ή";
 /// Words of a sentence that only says how to reply, and names for any short answer.
-const REPLY_WORDS: &str = "repr a after again an and answer answers any as assertion at bare base be begin begins behind between block box boxed \
-     braces brackets bullet by capital case character choice common concise conclude containing correct decimal decimals \
-     degrees digit digits directly do e e.g enclose end ends enter exact exactly express expression false field fields \
-     final finally finish first followed for form format formatted fraction full g give have here i.e identifier in include \
-     inside integer interval is it its json just key keys label last latex letter letters like line lines literal lower \
-     lowest may must n name nearest new no not notation nothing number numeric numerical object of on one only option or \
-     out output own per percent percentage place places plain please point present provide provided put python quotes \
-     radians radical readable reasoning reduced reply respond response result return round rounded row separate set short \
-     should show sign significant simplest simplified single solution solve standard starting starts state step steps \
-     string such tag tags terms text that the then there there's think this through to true tuple two type under unit units \
-     up upper use using valid value vector verdict which whole with within without word working wrap write x xml yes you \
-     your zero";
+const REPLY_WORDS: &str = "repr a after again an and answer answers any as assertion at bare base be begin begins \
+     behind between block box boxed braces brackets bullet by capital case character choice common concise conclude \
+     containing correct decimal decimals degrees digit digits directly do e e.g enclose end ends enter exact \
+     exactly express expression false field fields final finally finish first followed for form format formatted \
+     fraction full g give have here i.e identifier in include inside integer interval is it its json just key keys \
+     label last latex letter letters like line lines literal lower lowest may must n name nearest new no not \
+     notation nothing number numeric numerical object of on one only option or out output own per percent \
+     percentage place places plain please point present provide provided put python quotes radians radical readable \
+     reasoning reduced reply respond response result return round rounded row separate set short should show sign \
+     significant simplest simplified single solution solve standard starting starts state step steps string such \
+     tag tags terms text that the then there there's think this through to true tuple two type under unit units up \
+     upper use using valid value vector verdict which whole with within without word working wrap write x xml yes \
+     you your zero";
 /// Ways to ask for the way to an answer, which is shown before it.
-const WAYS: &str = "think step by step|reason step by step|think carefully|work it out|work step by step|step by step|show your work|show your steps|think it through|reason carefully";
-/// Words before `number` that leave it a number.
-const OF_NUMBERS: &str = "the a what which whole total this that same largest smallest greatest least only natural prime even odd real \
-     positive negative exact correct one";
+const WAYS: &str = "think step by step|reason step by step|think carefully|work it out|work step by step|\
+     step by step|show your work|show your steps|think it through|reason carefully";
 /// Phrases of a wish for more, in any sentence.
-const WISHES: &str = "is appreciated|are appreciated|be appreciated|would be nice|would be great|would be helpful|would help| \
-     are welcome|is welcome|i'd like|i'd also|i would like|i would also|i also want|i want|i need to know|we want| \
-     we'd like|we would like|any tips|any advice|any ideas|any suggestions|any thoughts|any recommendations";
+const WISHES: &str = "is appreciated|are appreciated|be appreciated|would be nice|would be great|would be helpful|\
+     would help|are welcome|is welcome|i'd like|i'd also|i would like|i would also|i also want|i want|\
+     i need to know|we want|we'd like|we would like|line on each|sentence on each|it for me|them for me|this for me|\
+     if so|if not|if yes|i need a|i need an|i need some|we need a|i am looking for|i'm looking for|any tips|\
+     any advice|any ideas|any suggestions|any thoughts|any recommendations";
 /// Words that begin a second question behind `and`, `or`, `but`, `then` or a comma.
-const SECOND: &str = "may might shall should why what how which who whom whose when where is are was were do does did can could would will whether if";
+const SECOND: &str = "may might shall should why what how which who whom whose when where is are was were do does \
+     did can could would will whether if";
+/// Words that may stand before the word that asks.
+const PREPOSITIONS: &str = "by on in at for with of from to under";
 /// Words that no imperative begins with, so that `In a week …` is none.
-const NO_VERBS: &str = "a an the in on at of for from with by to as if when while after before during since until because although \
-     though and or but so then that this these those each every all both half some any no not only just it he she \
-     they we you i there here what which who whose why how where is are was were has have had do does did can could \
-     will would should may might must given let suppose assume assuming imagine consider note per than between among \
-     into over under about like unlike despite inside outside once twice today yesterday also even still however \
-     besides along within without using until upon out off up down across through around behind near one";
+const NO_VERBS: &str = "a an the in on at of for from with by to as if when while after before during since until \
+     because although though and or but so then that this these those each every all both half some any no not only \
+     just it he she they we you i there here what which who whose why how where is are was were has have had do \
+     does did can could will would should may might must given let suppose assume assuming imagine consider note \
+     per than between among into over under about like unlike despite inside outside once twice today yesterday \
+     also even still however besides along within without using until upon out off up down across through around \
+     behind near one";
 /// Those of them that are words of other languages too.
 const ELSEWHERE: &str = "in an on so was will no do as per is of over under me us come";
 /// Words behind a verb that make a sentence an order: `pick a laptop`.
-const OBJECTS: &str = "a an the one two three some any all each both my your his her its our their me us him it them which what \
-     whether how between exactly these those this that";
+const OBJECTS: &str = "a an the one two three some any all each both my your his her its our their me us him it \
+     them which what whether how between exactly these those this that";
 /// Openers that say nothing of what is asked.
 const OPENERS: &[&str] = &[
     "please",
@@ -114,12 +106,13 @@ const OPENERS: &[&str] = &[
     "would you",
 ];
 /// Phrases of a question for a judgement, advice or an account.
-const OPEN_PHRASES: &str = "why|should i|should we|should he|should she|should they|should you|should one|should a|should my|should our| \
-     should the|would you|do you think|do you recommend|do you prefer|your opinion|your view|pros and cons|trade-off| \
-     tradeoff|advantages|disadvantages|worth it|worth the|better|best|worse|worst|prefer|preferable|advisable| \
-     recommend|suggest|how do|how does|how did|how can|how could|how would|how should|how to|how is|how are| \
-     what happens|what are the|what causes|what do|what does it mean|difference between|differences|compare|explain| \
-     describe|bad for|good for|ethical|moral|immoral|overrated|underrated|reason|what if|what can|what could|what else|which of the two|appropriate|suitable";
+const OPEN_PHRASES: &str = "why|should i|should we|should he|should she|should they|should you|should one|should a|\
+     should my|should our|should the|would you|do you think|do you recommend|do you prefer|your opinion|your view|\
+     pros and cons|trade-off|tradeoff|advantages|disadvantages|worth it|worth the|better|best|worse|worst|prefer|\
+     preferable|advisable|recommend|suggest|how do|how does|how did|how can|how could|how would|how should|how to|\
+     how is|how are|what happens|what are the|what causes|what do|what does it mean|difference between|differences|\
+     compare|explain|describe|bad for|good for|wise|acceptable|ethical|moral|immoral|overrated|underrated|reason|\
+     what if|what can|what could|what else|which of the two|appropriate|suitable";
 /// What `should` may ask of without asking for advice: what a program prints.
 const SHOULD_BE: &[&str] = &[
     "should the output",
@@ -128,12 +121,6 @@ const SHOULD_BE: &[&str] = &[
     "should the answer",
     "should the code",
 ];
-
-/// Whether a list of words, separated by blanks, has this one.
-fn is_in(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| known == word)
-}
-
 /// What a request asks for. `has_options` says that it lists options, one of which is the answer.
 pub(super) fn of(request: &str, has_options: bool) -> Scope {
     if request.len() > REQUEST_BYTES_MAX {
@@ -150,17 +137,6 @@ pub(super) fn of(request: &str, has_options: bool) -> Scope {
         }
     }
     asking.filter(|_| is_known).map_or(Scope::Unknown, Scope::Closed)
-}
-
-/// Whether a request is in English, where a comma separates thousands.
-pub(super) fn is_english(request: &str) -> bool {
-    let lower = request.to_lowercase();
-    let has = |known: &[&str]| words(&lower).any(|word| known.contains(&word));
-    has(&["the", "of", "how", "what", "which", "find", "she", "he", "is"])
-        && !has(&[
-            "der", "und", "ist", "wie", "les", "des", "est", "los", "las", "una", "il", "della", "het",
-            "een", "uma",
-        ])
 }
 
 /// Whether a request, of which it is not known where its sentences begin, asks for a value somewhere and gives no choice.
@@ -185,56 +161,38 @@ pub(super) fn asks_once(request: &str) -> bool {
     }
     let paragraphs = paragraphs(request);
     let sentences: Vec<&str> = paragraphs.iter().flat_map(|paragraph| sentences(paragraph)).collect();
-    let asks = |sentence: &&&str| sentence.trim_end_matches(['"', '”', '»', ' ', '*']).ends_with(['?', '？']);
+    let asks =
+        |sentence: &&&str| sentence.trim_end_matches(['"', '”', '»', ' ', '*']).ends_with(['?', '？', '؟']);
     let lower = sentences.last().map(|last| last.to_lowercase()).unwrap_or_default();
     let is_joined =
         words(&lower).any(|word| is_in(CONJUNCTIONS, word)) || lower.contains(['，', '、', ';', '；']);
     let questions = sentences.iter().filter(asks).count();
+    let is_joined = is_joined || questions == 0 && lower.contains([',', '—', '(']);
     !is_joined
         && (questions == 1 && sentences.last().is_some_and(|last| asks(&last))
             || questions == 0 && sentences.len() <= 1)
 }
 
-/// Whether a request, in lower case, asks for a literal of a programming language.
-pub(super) fn asks_for_literal(lower: &str) -> bool {
-    words(lower).any(|word| matches!(word, "literal" | "assertion"))
-}
-
-/// Whether a request, in lower case, is about code or what it prints.
-pub(super) fn is_about_code(lower: &str) -> bool {
-    lower.contains('`')
-        || lower.contains("()")
-        || words(lower).any(|word| is_in(CODE_WORDS, word))
-        || ["in c ", "in c?", "in c.", "in c+"].iter().any(|language| lower.contains(language))
-}
-
-/// Whether a sentence, in lower case, asks for the result of a calculation, whose form is not asked for.
-pub(super) fn calculates(asking: &str) -> bool {
-    let near = |text: &str| {
-        text.chars().find(|one| !" +*×·÷/^−-(".contains(*one)).is_some_and(|one| one.is_ascii_digit())
-    };
-    let has_term = |(at, _): (usize, &str)| {
-        let before: String = asking[..at].chars().rev().take(NEAR_CHARS).collect();
-        let behind: String = asking[at..].chars().take(NEAR_CHARS).collect();
-        near(&before) && near(&behind)
-    };
-    let is_sum = asking.match_indices(['+', '*', '×', '·', '÷', '/', '^', '−']).any(has_term)
-        || asking.contains(" x ");
-    let calculates = is_sum || words(asking).any(|word| is_in(CALCULATION_WORDS, word));
-    calculates && !words(asking).any(|word| is_in(WRITING_WORDS, word)) && !is_for_a_name(asking)
-}
-
-/// Whether a word multiplies the number before it.
-pub(super) fn is_magnitude(word: &str) -> bool {
-    ["dozen", "hundred", "thousand", "million", "billion", "trillion"]
+/// What a request is about, in lower case: without what it says of the reply, and with `code` where it shows some.
+pub(super) fn matter(request: &str) -> String {
+    let is_matter = |sentence: &&str| kind(sentence, false) != Kind::Form;
+    let mut matter: String = paragraphs(request)
         .iter()
-        .any(|known| word.starts_with(known))
-}
-
-/// Whether a sentence, in lower case, asks for a number that is a name: an order number.
-pub(super) fn is_for_a_name(asking: &str) -> bool {
-    let words: Vec<&str> = words(asking).collect();
-    words.windows(2).any(|two| matches!(two[1], "number" | "code" | "id") && !is_in(OF_NUMBERS, two[0]))
+        .flat_map(|paragraph| {
+            sentences(paragraph)
+                .into_iter()
+                .filter(is_matter)
+                .map(|sentence| format!("{sentence}\n"))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let is_shown = |fence: &str| !fence.starts_with("json") && !fence.trim().starts_with('{');
+    if request.lines().any(|line| is_code(line.trim()))
+        || request.split("```").skip(1).step_by(2).any(is_shown)
+    {
+        matter.push_str("code");
+    }
+    matter.to_lowercase()
 }
 
 /// What a sentence does.
@@ -263,7 +221,7 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     if sentence.starts_with('\\') {
         return Kind::Matter;
     }
-    let is_question = sentence.trim_end_matches(['"', '”', ')', ' ', '$', '*']).ends_with(['?', '？']);
+    let is_question = sentence.trim_end_matches(['"', '”', ')', ' ', '$', '*']).ends_with(['?', '？', '؟']);
     if has_phrase(&lower, WISHES.split('|')) {
         return Kind::Open;
     }
@@ -273,6 +231,12 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     if !is_question && is_about_reply(first, &words) {
         let is_beside = parts(&words).skip(1).any(is_beside_reply);
         return if is_beside || has_open_phrase(&lower, &words, true) { Kind::Open } else { Kind::Form };
+    }
+    // `(draw its graph)`, `, explain why`
+    let mut insertions =
+        lower.split(['(', '—', '–', ';']).skip(1).chain(lower.split(", ").skip(1).filter(has_object));
+    if insertions.any(|inside| self::words(inside).next().is_some_and(|verb| is_in(OPEN_VERBS, verb))) {
+        return Kind::Open;
     }
     let is_order = is_in(OPEN_VERBS, first) || is_in(FORM_VERBS, first) && !is_in(CLOSED_VERBS, first);
     if is_order || is_unknown_order(&lower, &words, is_question) {
@@ -303,6 +267,11 @@ pub(super) fn is_of_reply(word: &str) -> bool {
         || word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
+/// Whether the second word of a text is an object of the first.
+fn has_object(text: &&str) -> bool {
+    words(text).nth(1).is_some_and(|object| is_in(OBJECTS, object) || object == "why")
+}
+
 /// Whether a sentence may be in English: one of its words is common there, it has a number, or it is a word alone.
 fn may_be_english(words: &[&str]) -> bool {
     let is_common = |word: &&str| {
@@ -313,11 +282,14 @@ fn may_be_english(words: &[&str]) -> bool {
 
 /// The parts of a sentence: before and behind each conjunction that an ask may follow.
 fn parts<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a [&'a str]> {
-    let is_end = |two: &&[&str]| {
-        let is_conjunction = matches!(two[0], "and" | "or" | "but" | "then" | "also" | "plus");
-        is_conjunction && (is_in(SECOND, two[1]) || is_in(OPEN_VERBS, two[1]) || is_in(CLOSED_VERBS, two[1]))
+    let is_end = |at: &usize| {
+        let is_conjunction = matches!(words[at - 1], "and" | "or" | "but" | "then" | "also" | "plus");
+        let is_of_what = is_in(PREPOSITIONS, words[*at])
+            && words.get(at + 1).is_some_and(|next| matches!(*next, "what" | "which" | "whom" | "whose"));
+        let begins = |list| is_in(list, words[*at]);
+        is_conjunction && (is_of_what || begins(SECOND) || begins(OPEN_VERBS) || begins(CLOSED_VERBS))
     };
-    let mut ends: Vec<usize> = (1..words.len()).filter(|at| is_end(&&words[at - 1..=*at])).collect();
+    let mut ends: Vec<usize> = (1..words.len()).filter(is_end).collect();
     ends.insert(0, 0);
     ends.push(words.len());
     (0..ends.len() - 1).map(move |index| &words[ends[index]..ends[index + 1]]).filter(|part| !part.is_empty())
@@ -424,38 +396,6 @@ fn has_open_phrase(lower: &str, words_of: &[&str], has_options: bool) -> bool {
     has_phrase(&plain, OPEN_PHRASES.split('|').filter(counts))
 }
 
-/// Whether a text in lower case has one of these phrases, as words.
-fn has_phrase<'a>(lower: &str, mut phrases: impl Iterator<Item = &'a str>) -> bool {
-    let padded = format!(" {} ", words(lower).collect::<Vec<_>>().join(" "));
-    phrases.any(|phrase| padded.contains(&format!(" {phrase} ")))
-}
-
-/// Whether a sentence in lower case asks for a quantity: `how many` begins it or stands behind a comma or an empty word.
-pub(super) fn counts(asking: &str) -> bool {
-    const HOW: [&str; 6] = ["how many", "how much", "how long", "how far", "how old", "how tall"];
-    const BEFORE: [&str; 14] = [
-        "then",
-        "and",
-        "in",
-        "for",
-        "by",
-        "find",
-        "determine",
-        "calculate",
-        "compute",
-        "altogether",
-        "exactly",
-        "is",
-        "so",
-        "question",
-    ];
-    HOW.iter().flat_map(|how| asking.match_indices(how)).any(|(at, _)| {
-        let before = asking[..at].trim_end();
-        let last = before.rsplit(' ').next().unwrap_or_default();
-        before.is_empty() || before.ends_with([',', ':', ';', '.', '#', '*']) || BEFORE.contains(&last)
-    })
-}
-
 fn without_openers(lower: &str) -> String {
     let mut text = lower.trim_start_matches(|one: char| !one.is_alphanumeric());
     loop {
@@ -467,120 +407,6 @@ fn without_openers(lower: &str) -> String {
             None => return text.to_owned(),
         }
     }
-}
-
-/// The words of a text in lower case, without the marks around them.
-pub(super) fn words(lower: &str) -> impl Iterator<Item = &str> {
-    lower
-        .split(|one: char| !(one.is_alphanumeric() || matches!(one, '\'' | '’' | '-')))
-        .map(|word| word.trim_matches(['\'', '’', '-']))
-        .filter(|word| !word.is_empty())
-}
-
-/// The paragraphs of a request, each on one line, without blocks of code and the options of a list.
-fn paragraphs(request: &str) -> Vec<String> {
-    let mut paragraphs = vec![String::new()];
-    for line in without_code(request).lines() {
-        let line = line.trim();
-        if is_code(line) {
-            continue;
-        }
-        let option = super::option::of_line(line);
-        let begins = line.is_empty()
-            || line.starts_with(['-', '*', '#', '•', '>', '{', '['])
-            || line.starts_with(|one: char| one.is_ascii_digit());
-        if begins || option.is_some() {
-            paragraphs.push(String::new());
-        }
-        // Behind the text of an option something may be asked.
-        let asks_behind =
-            option.is_some() && sentences(line).iter().skip(2).any(|sentence| !sentence.is_empty());
-        let own = match option {
-            Some(_) if asks_behind => sentences(line).into_iter().skip(2).collect::<Vec<_>>().join(" "),
-            Some(_) => String::new(),
-            None => line.to_owned(),
-        };
-        let last = paragraphs.last_mut().expect("there is one from the start");
-        last.push_str(&own);
-        last.push(' ');
-    }
-    paragraphs
-}
-
-/// A request without what stands between fences or tags.
-fn without_code(request: &str) -> String {
-    let fences = request.matches("```").count();
-    let plain: String = match fences % 2 {
-        0 => request.split("```").step_by(2).collect::<Vec<_>>().join("\n\n"),
-        _ => request.to_owned(),
-    };
-    without_tagged(plain)
-}
-
-/// A request without what stands between tags such as `[PYTHON]` and `[/PYTHON]`.
-pub(super) fn without_tagged(mut plain: String) -> String {
-    while let Some(end) = plain.find("[/") {
-        let Some(name) = plain[end + 2..].split(']').next().filter(|name| name.len() < 20) else { break };
-        let (open, close) = (format!("[{name}]"), format!("[/{name}]"));
-        let Some(begin) = plain[..end].find(&open) else { break };
-        plain.replace_range(begin..(end + close.len()).min(plain.len()), "\n\n");
-    }
-    plain
-}
-
-/// Whether a line is code.
-fn is_code(line: &str) -> bool {
-    let begins = [
-        "def ", "assert ", "class ", "import ", "return ", "print(", "#include", "fn ", "const ", "var ",
-        "//",
-    ];
-    begins.iter().any(|begin| line.starts_with(begin)) && line.contains(['(', ':', ';', '=', '<', '"'])
-}
-
-/// The sentences of a paragraph, each with the mark that ends it.
-fn sentences(paragraph: &str) -> Vec<&str> {
-    let (mut found, mut begin) = (Vec::new(), 0);
-    let mut characters = paragraph.char_indices().peekable();
-    while let Some((at, one)) = characters.next() {
-        let is_followed = characters
-            .peek()
-            .is_none_or(|(_, next)| next.is_whitespace() || matches!(next, '"' | '”' | ')' | '$'));
-        let is_end =
-            matches!(one, '?' | '？' | '。' | '！') || matches!(one, '.' | '!' | ':' | ';') && is_followed;
-        // A colon ends a heading, and not a sentence.
-        let is_heading = !is_end || one != ':' || words(&paragraph[begin..at]).take(3).count() <= 2;
-        if is_end && is_heading && !(one == '.' && is_abbreviated(&paragraph[begin..at])) {
-            let end = at + one.len_utf8();
-            found.push(paragraph[begin..end].trim());
-            begin = end;
-        }
-    }
-    found.push(paragraph[begin..].trim());
-    found.retain(|sentence| !sentence.is_empty());
-    found
-}
-
-/// Whether the point behind this text belongs to its last word: `Mr.`, `e.g.`, `J.`
-fn is_abbreviated(text: &str) -> bool {
-    let word = text.rsplit([' ', '(']).next().unwrap_or(text);
-    let is_title = matches!(
-        word,
-        "a.m"
-            | "p.m"
-            | "Mr"
-            | "Mrs"
-            | "Ms"
-            | "Dr"
-            | "St"
-            | "Prof"
-            | "vs"
-            | "e.g"
-            | "i.e"
-            | "etc"
-            | "No"
-            | "approx"
-    );
-    is_title || word.len() == 1 && word.starts_with(|one: char| one.is_ascii_uppercase())
 }
 
 #[cfg(test)]

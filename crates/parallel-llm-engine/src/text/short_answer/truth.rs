@@ -2,7 +2,7 @@
 //!
 //! `Yes, with food` is another answer than `Yes`.
 
-use super::scope::words;
+use super::sentences::words;
 
 /// The words in each pair, the affirming one first.
 const PAIRS: [[&str; 2]; 2] = [["yes", "no"], ["true", "false"]];
