@@ -152,7 +152,7 @@ async fn two_numbers_or_yes_and_no_are_never_the_same() {
     ");
     insta::assert_snapshot!(asks("How many legs has a spider?", &["8", "eight", "6"]).await, @"
     no two answers agree; this is the answer closest to the others, word for word
-    8: 1; eight: 2; 6: 3
+    8: 1; Eight: 2; 6: 3
     asked 1 times
     ! no_majority: the vote decides nothing: no two answers agree
     ");

@@ -7,7 +7,7 @@ use super::sentences::{has_phrase, is_in, words};
 /// How far from a sign its numbers stand, in characters.
 const NEAR_CHARS: usize = 4;
 /// Words of a request about code.
-const CODE_WORDS: &str = "code output outputs print prints printed return returns returned python javascript \
+const CODE_WORDS: &str = "code output outputs print prints printed python javascript \
      typescript java rust ruby golang php perl bash shell sql css html regex repr string strings command variable \
      method operator identifier keyword flag compile compiles git linux excel expression";
 /// Words of a calculation.
@@ -22,6 +22,9 @@ const MONEY_WORDS: &str = "dollars euros money price cost costs pay paid salary 
 const WRITING_WORDS: &str = "version release chapter section decimal terms mixed simplest digit digits decimals \
      places significant figures precision base binary hexadecimal octal fraction fractions notation form format \
      rounded round ratio date time written write";
+/// Words of a question in whose answer capitals count.
+const CAPITAL_WORDS: &str = "file files exactly capital capitals uppercase lowercase case verb noun gene protein \
+     username password spelling spelled say said write";
 /// Words before `number` that leave it a number.
 const OF_NUMBERS: &str = "the a what which whole total this that same largest smallest greatest least only natural \
      prime even odd real positive negative exact correct one";
@@ -29,6 +32,31 @@ const OF_NUMBERS: &str = "the a what which whole total this that same largest sm
 /// Words between `how many` and what is counted.
 const COUNTED_LATER: &[&str] =
     &["total", "more", "additional", "whole", "full", "extra", "other", "new", "remaining", "different"];
+/// Units by what they measure. Short forms such as `m` may be anything.
+const MEASURES: [&[&str]; 5] = [
+    &["second", "minute", "hour", "day", "week", "month", "year", "decade"],
+    &[
+        "inch",
+        "foot",
+        "yard",
+        "mile",
+        "kilometer",
+        "kilometre",
+        "meter",
+        "metre",
+        "centimeter",
+        "centimetre",
+        "km",
+        "cm",
+        "mm",
+    ],
+    &["ounce", "pound", "ton", "gram", "kilogram", "kg", "lb", "stone"],
+    &["liter", "litre", "gallon", "milliliter", "pint", "quart", "cup", "tablespoon", "teaspoon"],
+    &["degree"],
+];
+/// Words of a question for a measure of several units.
+const DERIVED_WORDS: &str =
+    "per each every speed rate area volume square cubic density fast quickly ratio percent";
 /// Phrases of a question for a share in percent.
 const PERCENT_PHRASES: &str =
     "what percent|what percentage|many percent|in percent|the percentage of|as a percentage";
@@ -54,6 +82,7 @@ pub(super) fn is_about_code(lower: &str) -> bool {
     lower.contains('`')
         || lower.contains("()")
         || words(lower).any(|word| is_in(CODE_WORDS, word))
+        || lower.contains('(') && words(lower).any(|word| is_in("return returns returned", word))
         || ["in c ", "in c?", "in c.", "in c+"].iter().any(|language| lower.contains(language))
 }
 
@@ -107,6 +136,28 @@ pub(super) fn currency(lower: &str) -> Option<char> {
     found.next().filter(|_| found.next().is_none()).map(|(sign, _)| *sign)
 }
 
+/// The unit that a word in lower case is, in the singular.
+fn measure(word: &str) -> Option<&'static str> {
+    let singular = word.strip_suffix('s').unwrap_or(word);
+    let same = |unit: &&&str| {
+        **unit == word
+            || **unit == singular
+            || (**unit, word) == ("foot", "feet")
+            || (**unit, word) == ("inch", "inches")
+    };
+    MEASURES.iter().copied().flatten().find(same).copied()
+}
+
+/// The units of a text in lower case that are the only ones of what they measure. A bare number of hours is one of hours then.
+pub(super) fn units(lower: &str) -> Vec<&'static str> {
+    let found: Vec<&'static str> = words(lower).filter_map(measure).collect();
+    let only = |dimension: &&[&'static str]| {
+        let mut own = found.iter().filter(|unit| dimension.contains(unit));
+        own.next().filter(|first| own.all(|other| other == *first)).copied()
+    };
+    MEASURES.iter().filter_map(only).collect()
+}
+
 /// Whether a sentence, in lower case, asks for an amount of money.
 pub(super) fn asks_for_money(asking: &str) -> bool {
     let is_in_parts = words(asking).any(|word| matches!(word, "cents" | "cent" | "pence" | "pennies"));
@@ -120,6 +171,12 @@ pub(super) fn is_magnitude(word: &str) -> bool {
         .any(|known| word.starts_with(known))
 }
 
+/// Whether a sentence asks for a name, or for something in which capitals may count.
+pub(super) fn counts_as_written(asking: &str) -> bool {
+    let asking = asking.to_lowercase();
+    is_for_a_name(&asking) || words(&asking).any(|word| is_in(CAPITAL_WORDS, word))
+}
+
 /// Whether a sentence, in lower case, asks for a number that is a name: an order number.
 pub(super) fn is_for_a_name(asking: &str) -> bool {
     let words: Vec<&str> = words(asking).collect();
@@ -128,11 +185,22 @@ pub(super) fn is_for_a_name(asking: &str) -> bool {
 
 /// A number without the unit that the asking sentence names: the things that it counts, the currency of an amount, percent, or
 /// the unit it asks in.
-pub(super) fn without_unit<'a>(text: &'a str, sentence: &str, currency: Option<char>) -> &'a str {
+pub(super) fn without_unit<'a>(
+    text: &'a str,
+    sentence: &str,
+    currency: Option<char>,
+    units: &[&str],
+) -> &'a str {
     let asking = &sentence.to_lowercase();
     if let Some(currency) = currency.filter(|_| asks_for_money(asking)) {
         let bare = text.strip_prefix('\\').unwrap_or(text);
-        if let Some(amount) = bare.strip_prefix(currency).or_else(|| bare.strip_suffix(currency)) {
+        let name = match currency {
+            '$' => " dollars",
+            '€' => " euros",
+            _ => "\0",
+        };
+        let amount = bare.strip_prefix(currency).or_else(|| bare.strip_suffix(currency));
+        if let Some(amount) = amount.or_else(|| bare.strip_suffix(name)) {
             return amount.trim();
         }
     }
@@ -159,6 +227,13 @@ pub(super) fn without_unit<'a>(text: &'a str, sentence: &str, currency: Option<c
         && is_asked_in(
             unit.strip_prefix("\\text{").and_then(|unit| unit.strip_suffix('}')).unwrap_or(unit).trim(),
         )
+    {
+        return number;
+    }
+    // Speeds and areas have units of units.
+    let is_derived = asking.contains('/') || words(asking).any(|word| is_in(DERIVED_WORDS, word));
+    if let Some((number, unit)) = text.split_once(' ').filter(|_| !is_derived)
+        && measure(unit).is_some_and(|unit| units.contains(&unit))
     {
         return number;
     }

@@ -3,6 +3,7 @@
 //! Invariants: normalization removes only what certainly changes nothing. A literal is one line without control characters or
 //! invisible characters.
 
+use super::number;
 use crate::text::injection::is_invisible;
 use crate::value::answer::steers;
 
@@ -134,6 +135,25 @@ pub(super) fn plain(mut text: &str) -> &str {
             Some(inside) => text = inside,
             None => return text,
         }
+    }
+}
+
+/// A text in words as it is compared: with its first letter in upper case, its digits in no groups, and no blank before a sign.
+pub(super) fn words(text: &str) -> Option<String> {
+    let plain = plain(text).replace(" °", "°").replace(" %", "%");
+    let length = plain.find(|one: char| !one.is_ascii_alphabetic()).unwrap_or(plain.len());
+    let first = &plain[..length];
+    // `pH` and `Nf3` are names.
+    if first.len() > 3 && first[1..].bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return self::text(&format!("{}{}", first[..1].to_ascii_uppercase(), &plain[1..]));
+    }
+    let digits = plain.trim_start_matches(['$', '€', '£', '¥', '-', '−']);
+    let sign = &plain[..plain.len() - digits.len()];
+    match number::leading(digits) {
+        Some((number, unit)) if digits.contains(',') && (unit.is_empty() || unit.starts_with(' ')) => {
+            self::text(&format!("{sign}{number}{unit}"))
+        }
+        _ => self::text(&plain),
     }
 }
 

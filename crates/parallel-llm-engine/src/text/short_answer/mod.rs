@@ -40,6 +40,8 @@ pub struct Form {
     notation: Notation,
     /// The currency of its amounts, if they have one.
     currency: Option<char>,
+    /// The units in it that stand alone for what they measure: `hour`, if it names no other span of time.
+    units: Vec<&'static str>,
 }
 
 /// In what an answer is written, which decides which marks are part of it.
@@ -138,9 +140,10 @@ impl Form {
         let end = &request
             [request.ceil_char_boundary(request.len().saturating_sub(sentences::REQUEST_BYTES_MAX))..];
         let matter = scope::matter(end);
-        let (is_english, notation, currency) =
-            (asked::is_english(end), Notation::of(&matter), asked::currency(&matter));
-        is_asked_for.then_some(Self { prescribed, asking, is_english, notation, currency })
+        let is_english = asked::is_english(end);
+        let (notation, currency, units) =
+            (Notation::of(&matter), asked::currency(&matter), asked::units(&matter));
+        is_asked_for.then_some(Self { prescribed, asking, is_english, notation, currency, units })
     }
 
     /// Whether the request is known to ask for a short answer; otherwise the models say whether it has one.
@@ -218,6 +221,9 @@ impl Form {
             _ if is_formula => Some(own.clone()),
             Notation::Literal => literal::of_code(piece),
             Notation::Code => literal::text(literal::output(piece)),
+            Notation::Words if self.is_english && !asked::counts_as_written(&self.asking) => {
+                literal::words(piece)
+            }
             Notation::Words => literal::text(literal::plain(piece)),
         };
         self.number(&own).map(Value::Number).or_else(|| text().map(Value::Literal))
@@ -243,8 +249,19 @@ impl Form {
         let calculates =
             asked::counts(&asking) || self.notation == Notation::Words && asked::calculates(&asking);
         let whole = literal::sentence(piece);
+        // `y = 10`, where `y` is the one unknown.
+        let is_term = |word: &&str| {
+            word.len() == 1 && !matches!(*word, "a" | "i") && word.as_bytes()[0].is_ascii_lowercase()
+        };
+        let mut terms = sentences::words(&asking).filter(is_term);
+        let unknown = terms.next().filter(|first| terms.all(|other| other == *first));
+        let side = whole.split_once('=').filter(|(left, right)| {
+            let left = left.trim().trim_start_matches('$').to_lowercase();
+            !right.contains('=') && unknown == Some(&*left)
+        });
+        let whole = side.map_or(whole, |(_, right)| right.trim().trim_end_matches('$'));
         let text = literal::plain(if calculates {
-            asked::without_unit(whole, &self.asking, self.currency)
+            asked::without_unit(whole, &self.asking, self.currency, &self.units)
         } else {
             whole
         });

@@ -159,6 +159,7 @@ fn mark(lower: &str) -> Option<(String, &str)> {
             .map(|end| end + line[end..].chars().next().map_or(1, char::len_utf8));
         let quoted = begin.map(|begin| &line[begin..]);
         let last = line.rsplit(' ').next().unwrap_or(line);
+        let last = if line.ends_with("final answer") { "final answer" } else { last };
         let is_placeholder = behind.starts_with(['<', '[', '{', '_', '…'])
             || behind.starts_with("...")
             || ["x", "n", "yes", "y"].iter().any(|word| {

@@ -17,7 +17,7 @@ pub(super) enum Scope {
 }
 
 /// Verbs that ask for a text.
-const OPEN_VERBS: &str = "draw plot sort arrange recommend suggest advise propose explain describe discuss compare \
+const OPEN_VERBS: &str = "quote remind create build generate invent paraphrase rephrase praise rate draw plot sort arrange recommend suggest advise propose explain describe discuss compare \
      contrast justify argue defend criticize critique review assess analyze analyse summarize summarise outline \
      draft write compose design plan implement refactor rewrite translate improve list name prove derive interpret \
      diagnose brainstorm tell say comment elaborate illustrate debug fix help teach persuade sketch weigh rank pick \
@@ -29,7 +29,7 @@ const CLOSED_VERBS: &str = "find compute calculate determine evaluate simplify s
 /// Those of them that ask for a value wherever they stand.
 const VALUE_VERBS: &str = "find compute calculate determine evaluate";
 /// Words behind `how` that ask for a quantity.
-const QUANTITIES: &str = "many much long far old tall";
+const QUANTITIES: &str = "many much long far old tall big high fast wide deep heavy large";
 /// Verbs that say how to reply.
 const FORM_VERBS: &str = "answer put end finish conclude respond reply return output present format provide give \
      write state enter round express report show make begin start explain place submit indicate print choose select \
@@ -44,7 +44,7 @@ const NEUTRAL_VERBS: &str = "let let's assume suppose note consider use think re
 const CONJUNCTIONS: &str = "and or und oder sowie et ou y e o u en of ed och eller og i oraz lub albo nebo и или і \
      ve veya és vagy και ή";
 /// Words of a sentence that only says how to reply, and names for any short answer.
-const REPLY_WORDS: &str = "repr a after again an and answer answers any as assertion at bare base be begin begins \
+const REPLY_WORDS: &str = "return returns repr a after again an and answer answers any as assertion at bare base be begin begins \
      behind between block box boxed braces brackets bullet by capital case character choice common concise conclude \
      containing correct decimal decimals degrees digit digits directly do e e.g enclose end ends enter exact \
      exactly express expression false field fields final finally finish first followed for form format formatted \
@@ -53,7 +53,7 @@ const REPLY_WORDS: &str = "repr a after again an and answer answers any as asser
      notation nothing number numeric numerical object of on one only option or out output own per percent \
      percentage place places plain please point present provide provided put python quotes radians radical readable \
      reasoning reduced reply respond response result return round rounded row separate set short should show sign \
-     significant simplest simplified single solution solve standard starting starts state step steps string such \
+     significant simplest simplified single solution standard starting starts state step steps string such \
      tag tags terms text that the then there there's think this through to true tuple two type under unit units up \
      upper use using valid value vector verdict which whole with within without word working wrap write x xml yes \
      you your zero";
@@ -61,14 +61,16 @@ const REPLY_WORDS: &str = "repr a after again an and answer answers any as asser
 const WAYS: &str = "think step by step|reason step by step|think carefully|work it out|work step by step|\
      step by step|show your work|show your steps|think it through|reason carefully";
 /// Phrases of a wish for more, in any sentence.
-const WISHES: &str = "is appreciated|are appreciated|be appreciated|would be nice|would be great|would be helpful|\
+const WISHES: &str = "with justification|how so|what way|would be good|i'd love|i would love|would do|i have no idea|i'd have|with reasons|with a reason|with sources|with examples|with an example|your take|in your view|in your opinion|to your mind|must tell|must add|must include|always add|always include|always end|always close|always tell|supply references|is appreciated|are appreciated|be appreciated|would be nice|would be great|would be helpful|\
      would help|are welcome|is welcome|i'd like|i'd also|i would like|i would also|i also want|i want|\
      i need to know|we want|we'd like|we would like|line on each|sentence on each|it for me|them for me|this for me|\
      if so|if not|if yes|i need a|i need an|i need some|we need a|i am looking for|i'm looking for|any tips|\
      any advice|any ideas|any suggestions|any thoughts|any recommendations";
 /// Words that begin a second question behind `and`, `or`, `but`, `then` or a comma.
-const SECOND: &str = "may might shall should why what how which who whom whose when where is are was were do does \
+const SECOND: &str = "might shall should why what how which who whom whose when where is are was were do does \
      did can could would will whether if";
+/// Verbs by which a statement is known.
+const FINITE_VERBS: &str = "is are was were has have had can cannot will must may does do did don't doesn't isn't aren't means equals contains costs weighs starts ends takes lives";
 /// Words that may stand before the word that asks.
 const PREPOSITIONS: &str = "by on in at for with of from to under";
 /// Words that no imperative begins with, so that `In a week …` is none.
@@ -106,15 +108,20 @@ const OPENERS: &[&str] = &[
     "would you",
 ];
 /// Phrases of a question for a judgement, advice or an account.
-const OPEN_PHRASES: &str = "why|should i|should we|should he|should she|should they|should you|should one|should a|\
+const OPEN_PHRASES: &str = "safest|easiest way|fastest way|along with|together with|coupled with|accompanied by|as well as|preferably|ideally|optimally|including what|including how|including why|including a|another word|other words|is it worth|be fair|too much for|too many for|with a short|with some|with its|on what evidence|why|should i|should we|should he|should she|should they|should you|should one|should a|\
      should my|should our|should the|would you|do you think|do you recommend|do you prefer|your opinion|your view|\
      pros and cons|trade-off|tradeoff|advantages|disadvantages|worth it|worth the|better|best|worse|worst|prefer|\
      preferable|advisable|recommend|suggest|how do|how does|how did|how can|how could|how would|how should|how to|\
      how is|how are|what happens|what are the|what causes|what do|what does it mean|difference between|differences|\
      compare|explain|describe|bad for|good for|wise|acceptable|ethical|moral|immoral|overrated|underrated|reason|\
      what if|what can|what could|what else|which of the two|appropriate|suitable";
-/// What `should` may ask of without asking for advice: what a program prints.
-const SHOULD_BE: &[&str] = &[
+/// Words whose difference is an amount.
+const AMOUNTS: &str = "age ages price prices cost costs height heights weight weights length lengths score scores amount amounts number \
+     numbers salary salaries income time times distance distances";
+/// What such a phrase may begin without asking for that: what a program prints, what something is called.
+const NOT_OPEN: &[&str] = &[
+    "what do you call",
+    "what do we call",
     "should the output",
     "should be the output",
     "should the result",
@@ -129,6 +136,9 @@ pub(super) fn of(request: &str, has_options: bool) -> Scope {
     let (mut asking, mut is_known) = (None, true);
     for sentence in paragraphs(request).iter().flat_map(|paragraph| sentences(paragraph)) {
         match kind(sentence, has_options) {
+            Kind::Matter if asking.as_deref().is_some_and(is_over) && !is_statement(sentence) => {
+                return Scope::Open;
+            }
             Kind::Matter | Kind::Form => {}
             Kind::Open => return Scope::Open,
             Kind::Unknown => is_known = false,
@@ -137,6 +147,22 @@ pub(super) fn of(request: &str, has_options: bool) -> Scope {
         }
     }
     asking.filter(|_| is_known).map_or(Scope::Unknown, Scope::Closed)
+}
+
+/// Whether nothing of the question follows it: behind a colon does what it asks about.
+fn is_over(asking: &str) -> bool {
+    !asking.ends_with(':')
+}
+
+/// Whether a sentence behind the question states something or declines more: `Sources too.` asks for something beside it.
+fn is_statement(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    let words: Vec<&str> = words(&lower).collect();
+    let is_declined = words.first().is_some_and(|first| is_in("no not without thanks thank cheers", first));
+    is_declined
+        || words.len() <= 1
+        || lower.contains(['$', '=', '\\'])
+        || words.iter().any(|word| is_in(FINITE_VERBS, word) || word.contains(char::is_numeric))
 }
 
 /// Whether a request, of which it is not known where its sentences begin, asks for a value somewhere and gives no choice.
@@ -169,7 +195,9 @@ pub(super) fn asks_once(request: &str) -> bool {
     let questions = sentences.iter().filter(asks).count();
     let is_joined = is_joined || questions == 0 && lower.contains([',', '—', '(']);
     !is_joined
-        && (questions == 1 && sentences.last().is_some_and(|last| asks(&last))
+        && (questions == 1
+            && sentences.last().is_some_and(|last| asks(&last))
+            && sentences.iter().rev().skip(1).all(|before| words(before).nth(2).is_some())
             || questions == 0 && sentences.len() <= 1)
 }
 
@@ -214,21 +242,48 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     let lower = without_openers(&sentence.to_lowercase());
     let words: Vec<&str> = words(&lower).collect();
     let [first, ..] = words[..] else { return Kind::Matter };
-    if matches!(words[..], ["true", "or", "false", ..] | ["yes", "or", "no", ..]) {
-        return Kind::Closed;
+    if let ["true", "or", "false", rest @ ..] | ["yes", "or", "no", rest @ ..] = &words[..] {
+        let is_form = !rest.contains(&"why") && rest.iter().all(|word| is_of_reply(word));
+        // `Yes or no.` behind the question says how to reply.
+        return match sentence.chars().next_back() {
+            Some(':' | '?') if !rest.contains(&"why") => Kind::Closed,
+            _ if lower.starts_with("true or false:") => Kind::Closed,
+            _ if is_form => Kind::Form,
+            _ => Kind::Open,
+        };
     }
     // A command of TeX is no order.
     if sentence.starts_with('\\') {
         return Kind::Matter;
     }
-    let is_question = sentence.trim_end_matches(['"', '”', ')', ' ', '$', '*']).ends_with(['?', '？', '؟']);
+    let end = sentence.trim_end_matches(['"', '”', ')', ' ', '$', '*']);
+    // Many leave the mark out.
+    let is_asking =
+        is_in("what what's who who's which how", first) && !end.ends_with(['.', '!', ':', ';', ',']);
+    let is_question = end.ends_with(['?', '？', '؟']) || is_asking;
     if has_phrase(&lower, WISHES.split('|')) {
+        return Kind::Open;
+    }
+    // `in what year, and on what evidence`; `use it in a sentence`; `, remind me of it`
+    let joins = |three: &[&str]| {
+        matches!(three[0], "and" | "or" | "but")
+            && is_in(PREPOSITIONS, three[1])
+            && matches!(three[2], "what" | "which" | "whom")
+    };
+    let reminds = |piece: &str| {
+        matches!(self::words(piece).nth(1), Some("me" | "us")) && !piece.starts_with(['i', 's', 't'])
+    };
+    let asks_again = is_in(SECOND, first)
+        && !matches!(first, "if" | "when" | "where" | "whether")
+        && [", what ", ", how ", ", why "].iter().any(|again| lower.contains(again));
+    let is_used = matches!(words[..], ["use", "it" | "this" | "that" | "them" | "each" | "both", ..]);
+    if asks_again || is_used || words.windows(3).any(joins) || lower.split(", ").skip(1).any(reminds) {
         return Kind::Open;
     }
     if !is_question && self::words(&without_ways(&lower)).all(is_of_reply) {
         return Kind::Form;
     }
-    if !is_question && is_about_reply(first, &words) {
+    if !is_question && is_about_reply(first, &words, lower.contains(['#', '<', ':', '\\', '"', '`', '\''])) {
         let is_beside = parts(&words).skip(1).any(is_beside_reply);
         return if is_beside || has_open_phrase(&lower, &words, true) { Kind::Open } else { Kind::Form };
     }
@@ -260,6 +315,14 @@ pub(super) fn without_ways(lower: &str) -> String {
     WAYS.split('|').fold(lower.to_owned(), |bare, way| bare.replace(way, ""))
 }
 
+/// The question behind `tell me`, or behind what says how to reply: `with one word: what is it?`
+fn behind_form(text: &str) -> &str {
+    let asks = |rest: &&str| ["how ", "what ", "which ", "who "].iter().any(|word| rest.starts_with(word));
+    let behind =
+        text.split_once(": ").filter(|(before, _)| words(before).all(is_of_reply)).map(|(_, behind)| behind);
+    text.strip_prefix("tell me ").or(behind).filter(asks).unwrap_or(text)
+}
+
 /// Whether a word says how to reply, or is a name for any short answer.
 pub(super) fn is_of_reply(word: &str) -> bool {
     is_in(REPLY_WORDS, word)
@@ -287,7 +350,12 @@ fn parts<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a [&'a str]> {
         let is_of_what = is_in(PREPOSITIONS, words[*at])
             && words.get(at + 1).is_some_and(|next| matches!(*next, "what" | "which" | "whom" | "whose"));
         let begins = |list| is_in(list, words[*at]);
-        is_conjunction && (is_of_what || begins(SECOND) || begins(OPEN_VERBS) || begins(CLOSED_VERBS))
+        // `May` is a month, too.
+        let may = words[*at] == "may"
+            && words
+                .get(at + 1)
+                .is_some_and(|next| matches!(*next, "he" | "she" | "they" | "we" | "you" | "i" | "it"));
+        is_conjunction && (may || is_of_what || begins(SECOND) || begins(OPEN_VERBS) || begins(CLOSED_VERBS))
     };
     let mut ends: Vec<usize> = (1..words.len()).filter(is_end).collect();
     ends.insert(0, 0);
@@ -306,7 +374,7 @@ fn asks_value(part: &[&str], is_question: bool) -> bool {
         _ => false,
     };
     is_in(CLOSED_VERBS, part[0])
-        || is_question && (begins || (0..part.len()).any(|at| asks(&part[at..])))
+        || is_question && (begins || part[0] == "may" || (0..part.len()).any(|at| asks(&part[at..])))
         || (0..part.len()).any(|at| is_in(VALUE_VERBS, part[at]) && !is_subject(part, at))
 }
 
@@ -357,16 +425,16 @@ fn is_beside_reply(part: &[&str]) -> bool {
         matches!(*word, "answer" | "reasoning" | "work" | "steps" | "step" | "final" | "result")
     };
     let is_part_of_reply = is_reply && part.iter().any(is_of_answer);
-    !is_clause && !is_part_of_reply
+    !is_clause && !is_part_of_reply && part[0] != "round"
 }
 
 /// Whether a sentence says how to reply.
-fn is_about_reply(first: &str, words: &[&str]) -> bool {
+fn is_about_reply(first: &str, words: &[&str], has_form: bool) -> bool {
     let is_of_reply = words.iter().any(|word| is_in(FORM_WORDS, word));
     // `Reply in English.`, `End with a line Answer: N`
     let is_reply = matches!(first, "answer" | "reply" | "respond") && words.len() <= 6
         || matches!(first, "end" | "finish" | "conclude" | "begin" | "start") && words.contains(&"line")
-        || matches!(first, "end" | "finish" | "conclude") && words.get(1) == Some(&"with");
+        || matches!(first, "end" | "finish" | "conclude") && words.get(1) == Some(&"with") && has_form;
     is_in(NEUTRAL_VERBS, first) && !words.contains(&"why")
         || is_in(FORM_VERBS, first) && (is_of_reply || is_reply)
 }
@@ -388,23 +456,32 @@ fn has_open_phrase(lower: &str, words_of: &[&str], has_options: bool) -> bool {
         .windows(2)
         .any(|two| two[0] == "how" && matches!(two[1], "many" | "much" | "long" | "far" | "old"));
     let counts = |phrase: &&str| {
+        let is_amount = phrase.starts_with("difference") && words_of.iter().any(|word| is_in(AMOUNTS, word));
         let is_why = matches!(*phrase, "why" | "explain" | "your opinion" | "pros and cons" | "do you think");
-        let is_answered = has_options || is_quantity && phrase.starts_with("should");
-        is_why || !is_answered
+        let is_advice = matches!(*phrase, "should i" | "should we" | "should you");
+        let is_answered = has_options || is_quantity && phrase.starts_with("should") && !is_advice;
+        is_why || !is_answered && !is_amount
     };
-    let plain = SHOULD_BE.iter().fold(lower.to_owned(), |plain, known| plain.replace(known, ""));
+    let plain = NOT_OPEN.iter().fold(lower.to_owned(), |plain, known| plain.replace(known, ""));
     has_phrase(&plain, OPEN_PHRASES.split('|').filter(counts))
 }
 
 fn without_openers(lower: &str) -> String {
     let mut text = lower.trim_start_matches(|one: char| !one.is_alphanumeric());
+    // `(2) What is it?`
+    let number = text.trim_start_matches(|one: char| one.is_ascii_digit());
+    if let Some(rest) =
+        number.strip_prefix([')', '.']).filter(|rest| number.len() < text.len() && rest.starts_with(' '))
+    {
+        text = rest.trim_start_matches(|one: char| !one.is_alphanumeric());
+    }
     loop {
         let opened = OPENERS.iter().find_map(|opener| {
             text.strip_prefix(opener).filter(|rest| rest.starts_with(|one: char| !one.is_alphanumeric()))
         });
         match opened {
             Some(rest) => text = rest.trim_start_matches(|one: char| !one.is_alphanumeric()),
-            None => return text.to_owned(),
+            None => return behind_form(text).to_owned(),
         }
     }
 }
