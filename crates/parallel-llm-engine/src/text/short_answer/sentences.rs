@@ -5,7 +5,10 @@ pub(super) const REQUEST_BYTES_MAX: usize = 64 * 1024;
 
 /// Whether a list of words, separated by blanks, has this one.
 pub(super) fn is_in(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| known == word)
+    let bytes = list.as_bytes();
+    let is_end = |at: usize| bytes.get(at).is_none_or(|byte| *byte == b' ');
+    let is_whole = |at: usize| is_end(at + word.len()) && (at == 0 || is_end(at - 1));
+    !word.is_empty() && memchr::memmem::find_iter(bytes, word).any(is_whole)
 }
 
 /// Whether a text in lower case has one of these phrases, as words.
