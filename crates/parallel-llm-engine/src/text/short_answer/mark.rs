@@ -230,7 +230,9 @@ fn stated(line: &str) -> Option<&str> {
     let clause = sentence.rsplit(',').next().unwrap_or(sentence);
     let is_plain = words(clause).all(|word| LEADS.contains(&word))
         && !words(sentence).any(|word| is_in(CONDITIONS, word) || is_in(DOUBTS, word));
-    is_plain.then(|| line[at + phrase.len()..].trim_matches([':', ' ', '*']))
+    let behind = line[at + phrase.len()..].trim_matches([':', ' ', '*']);
+    // `The correct answer is:` leads to the next line.
+    (is_plain && !behind.is_empty()).then_some(behind)
 }
 
 #[cfg(test)]

@@ -118,7 +118,8 @@ impl Form {
     pub fn of(request: &str) -> Option<Self> {
         let prescribed = prescribed::of(request);
         let has_options = matches!(prescribed, Some(Prescribed::Options(_)));
-        let asking = match scope::of(request, has_options) {
+        let exam = has_options.then(|| scope::of_exam(request)).flatten();
+        let asking = match exam.map_or_else(|| scope::of(request, has_options), Scope::Closed) {
             Scope::Closed(asking) => asking,
             // Models say whether there is a short answer, where they are asked.
             Scope::Unknown if has_options || prescribed.is_none() && scope::asks_once(request) => {
