@@ -287,17 +287,25 @@ fn prices_that_rise_after_submission_are_kept_within_the_budget() {
 
 #[test]
 fn calls_of_unknown_cost_stay_within_the_budget() {
-    // Nothing is heard of a request, so it may have been paid for, and it is made again by itself.
-    let sandbox = sandbox().scripted(ADA, Script::fault(Fault::AcceptAndClose));
-    let file = questions(&sandbox, 1);
-    let price = "{ input_usd_per_million = 0, output_usd_per_million = 10 }";
-    sandbox.write(".config/parallel-llm-mcp/config.toml", format!("[prices]\n\"{ADA}\" = {price}\n"));
-    // Half a cent each: two fit.
-    let output = submit(&sandbox, &file, &["--budget", "0.012", "--max-tokens", "500"]);
-    assert_eq!(output.code, Some(5), "{}", output.stderr);
-    assert_eq!(sandbox.asked(ADA), 2);
-    let now = fields(&status(&sandbox), &["state", "waiting", "cost_usd", "reserved_usd"]);
-    assert_eq!(now, json!({"state": "paused", "waiting": 1, "cost_usd": 0.01, "reserved_usd": 0.0}));
+    // A budget of its own, even none, does not let a line spend more.
+    for own in ["", "budget_usd = \"none\"\n"] {
+        // Nothing is heard of a request, so it may have been paid for, and it is made again by itself.
+        let sandbox = sandbox().scripted(ADA, Script::fault(Fault::AcceptAndClose));
+        let file = questions(&sandbox, 1);
+        let price = "{ input_usd_per_million = 0, output_usd_per_million = 10 }";
+        let settings = format!("{own}[prices]\n\"{ADA}\" = {price}\n");
+        sandbox.write(".config/parallel-llm-mcp/config.toml", settings);
+        // Half a cent each: two fit.
+        let output = submit(&sandbox, &file, &["--budget", "0.012", "--max-tokens", "500"]);
+        assert_eq!(output.code, Some(5), "{own}{}", output.stderr);
+        assert_eq!(sandbox.asked(ADA), 2, "{own}");
+        let now = fields(&status(&sandbox), &["state", "waiting", "cost_usd", "reserved_usd"]);
+        assert_eq!(
+            now,
+            json!({"state": "paused", "waiting": 1, "cost_usd": 0.01, "reserved_usd": 0.0}),
+            "{own}"
+        );
+    }
 }
 
 #[test]

@@ -125,6 +125,7 @@ async fn a_job_is_claimed_once_and_ended_once() {
         attempts: 0,
         resend: false,
         reserved: CENT,
+        is_bounded: true,
     };
     assert_eq!(first, [expected(1), expected(2)]);
     assert_eq!(lines(store, id, 2).await, [3]);

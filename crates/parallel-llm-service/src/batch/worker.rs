@@ -295,7 +295,7 @@ async fn begin_reserved(
     if worst_case.known_part() > job.reserved {
         return Err(Unbegun::Dearer(worst_case.known_part()));
     }
-    let is_held_back = budget > job.reserved && !budget.is_unlimited();
+    let is_held_back = budget > job.reserved && (job.is_bounded || !budget.is_unlimited());
     let quote = if is_held_back { quote.at_most(job.reserved) } else { quote };
     Ok(RunOfJob { handle: quote.begin().await?, is_held_back })
 }

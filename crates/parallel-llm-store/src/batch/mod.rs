@@ -91,6 +91,8 @@ pub struct ClaimedJob {
     pub resend: bool,
     /// What the batch keeps back of its budget for the job.
     pub reserved: PicoUsd,
+    /// Whether the batch has a budget.
+    pub is_bounded: bool,
 }
 
 /// The result of an attempt to claim jobs.

@@ -194,18 +194,19 @@ fn claim(
         transaction.set_batch(batch_id, BatchState::Paused, Some(&failure_json(&why)), batch.budget)?;
     }
     let Some(batch) = transaction.reader().batch(batch_id)? else { return Ok(None) };
-    let jobs = jobs.into_iter().map(|job| claimed(batch_id, job)).collect();
+    let jobs = jobs.into_iter().map(|job| claimed(&batch, job)).collect();
     Ok(Some(Claims { jobs, batch }))
 }
 
-fn claimed(batch_id: BatchId, job: JobRow) -> ClaimedJob {
+fn claimed(batch: &Batch, job: JobRow) -> ClaimedJob {
     ClaimedJob {
-        claim: Claim { batch_id, line: count(job.line), number: count(job.claim + 1) },
+        claim: Claim { batch_id: batch.id, line: count(job.line), number: count(job.claim + 1) },
         request: job.request,
         run_id: job.run_id.and_then(|id| id.parse().ok()),
         attempts: u32::try_from(job.attempts).unwrap_or(u32::MAX),
         resend: job.resend,
         reserved: job.worst_case,
+        is_bounded: !batch.budget.is_unlimited(),
     }
 }
 
