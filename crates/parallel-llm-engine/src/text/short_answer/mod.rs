@@ -5,6 +5,7 @@
 //! side: what may differ differs, and a request that may ask for more than a short answer has none.
 
 mod asked;
+mod exam;
 mod json;
 pub mod line;
 mod literal;
@@ -118,7 +119,7 @@ impl Form {
     pub fn of(request: &str) -> Option<Self> {
         let prescribed = prescribed::of(request);
         let has_options = matches!(prescribed, Some(Prescribed::Options(_)));
-        let exam = has_options.then(|| scope::of_exam(request)).flatten();
+        let exam = has_options.then(|| exam::asked(request)).flatten();
         let asking = match exam.map_or_else(|| scope::of(request, has_options), Scope::Closed) {
             Scope::Closed(asking) => asking,
             // Models say whether there is a short answer, where they are asked.

@@ -149,19 +149,10 @@ pub(super) fn of(request: &str, has_options: bool) -> Scope {
     asking.filter(|_| is_known).map_or(Scope::Unknown, Scope::Closed)
 }
 
-/// The asking sentence of an exam: a request that calls itself multiple choice and lists options, behind which nothing more is
-/// asked. Whatever the question says (`Explain …`), the answer is one of them.
-pub(super) fn of_exam(request: &str) -> Option<String> {
-    let lower = request.to_lowercase();
-    let is_exam = ["multiple choice", "multiple-choice"].iter().any(|name| lower.contains(name));
-    let lines: Vec<&str> = request.lines().collect();
-    let is_option = |line: &&str| super::option::of_line(line).is_some();
-    let last = lines.iter().rposition(is_option).filter(|_| is_exam && request.len() <= REQUEST_BYTES_MAX)?;
-    let asking = lines[..last].iter().rev().find(|line| !line.trim().is_empty() && !is_option(line))?;
-    let is_closed = |sentence: &&str| matches!(kind(sentence, true), Kind::Form | Kind::Matter);
-    let (before, behind) = (paragraphs(lines[0]), paragraphs(&lines[last + 1..].join("\n")));
-    let mut around = before.iter().chain(&behind).flat_map(|paragraph| sentences(paragraph));
-    around.all(|sentence| is_closed(&sentence)).then(|| (*asking).to_owned())
+/// Whether a text asks for nothing: it says how to reply, or what a question is about.
+pub(super) fn asks_nothing(text: &str) -> bool {
+    let is_quiet = |sentence: &str| matches!(kind(sentence, true), Kind::Form | Kind::Matter);
+    paragraphs(text).iter().flat_map(|paragraph| sentences(paragraph)).all(is_quiet)
 }
 
 /// Whether nothing of the question follows it: behind a colon does what it asks about.
@@ -532,19 +523,6 @@ mod tests {
         ] {
             assert_eq!(rendered(request), "closed", "{request}");
         }
-    }
-
-    #[test]
-    fn an_exam_asks_for_one_of_its_options() {
-        let exam = "The following are multiple choice questions (with answers) about law. Finish with \"the answer is (X)\".\n";
-        let options = "Explain the rule.\nOptions:\nA. one\nB. two\n";
-        for (behind, is_closed) in
-            [("Answer: Let's think step by step.", true), ("", true), ("Then explain your choice.", false)]
-        {
-            let asking = of_exam(&format!("{exam}{options}{behind}"));
-            assert_eq!(asking.is_some(), is_closed, "{behind}");
-        }
-        assert_eq!(of_exam(options), None);
     }
 
     #[test]
