@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::pending::Pending;
 
-/// The most replies in the making: each takes ten times its length until it is queued, and four keep two cores busy.
+/// The most replies in the making: each takes several times its length until it is queued, and four keep two cores busy.
 const TURNS_MAX: usize = 4;
 
 /// The turns of a server. Clones share them.

@@ -7,28 +7,27 @@ use super::sentences::{has_phrase, is_in, words};
 /// How far from a sign its numbers stand, in characters.
 const NEAR_CHARS: usize = 4;
 /// Words of a request about code.
-const CODE_WORDS: &str = "code output outputs print prints printed python javascript \
-     typescript java rust ruby golang php perl bash shell sql css html regex repr string strings command variable \
-     method operator identifier keyword flag compile compiles git linux excel expression";
+const CODE_WORDS: &str = "code output outputs print prints printed python javascript typescript java rust \
+     ruby golang php perl bash shell sql css html regex repr string strings command variable method \
+     operator identifier keyword flag compile compiles git linux excel expression";
 /// Words of a calculation.
-const CALCULATION_WORDS: &str = "sum difference product quotient times plus minus divided multiplied squared cubed \
-     power average mean median area perimeter circumference volume speed distance probability percent percentage \
-     remainder total compute calculate evaluate solve temperature weight mass height length width depth measure \
-     price cost salary profit pension income bill revenue spend earn";
+const CALCULATION_WORDS: &str = "sum difference product quotient times plus minus divided multiplied \
+     squared cubed power average mean median area perimeter circumference volume speed distance probability \
+     percent percentage remainder total compute calculate evaluate solve temperature weight mass height \
+     length width depth measure price cost salary profit pension income bill revenue spend earn";
 /// Words of a question for an amount of money.
-const MONEY_WORDS: &str = "dollars euros money price cost costs pay paid salary profit pension spend spent earn \
-     earned income bill owe charge charged budget savings revenue fee fees amount wage wages";
+const MONEY_WORDS: &str = "dollars euros money price cost costs pay paid salary profit pension spend spent \
+     earn earned income bill owe charge charged budget savings revenue fee fees amount wage wages";
 /// Words of a question in whose answer the way of writing counts.
-const WRITING_WORDS: &str = "version release chapter section decimal terms mixed simplest digit digits decimals \
-     places significant figures precision base binary hexadecimal octal fraction fractions notation form format \
-     rounded round ratio date time written write";
+const WRITING_WORDS: &str = "version release chapter section decimal terms mixed simplest digit digits \
+     decimals places significant figures precision base binary hexadecimal octal fraction fractions \
+     notation form format rounded round ratio date time written write";
 /// Words of a question in whose answer capitals count.
-const CAPITAL_WORDS: &str = "file files exactly capital capitals uppercase lowercase case verb noun gene protein \
-     username password spelling spelled say said write";
+const CAPITAL_WORDS: &str = "file files exactly capital capitals uppercase lowercase case verb noun gene \
+     protein username password spelling spelled say said write";
 /// Words before `number` that leave it a number.
-const OF_NUMBERS: &str = "the a what which whole total this that same largest smallest greatest least only natural \
-     prime even odd real positive negative exact correct one";
-
+const OF_NUMBERS: &str = "the a what which whole total this that same largest smallest greatest least only \
+     natural prime even odd real positive negative exact correct one";
 /// Words between `how many` and what is counted.
 const COUNTED_LATER: &[&str] =
     &["total", "more", "additional", "whole", "full", "extra", "other", "new", "remaining", "different"];
@@ -55,11 +54,11 @@ const MEASURES: [&[&str]; 5] = [
     &["degree"],
 ];
 /// Words of a question for a measure of several units.
-const DERIVED_WORDS: &str =
-    "per each every speed rate area volume square cubic density fast quickly ratio percent";
+const DERIVED_WORDS: &str = "per each every speed rate area volume square cubic density fast quickly ratio \
+     percent";
 /// Phrases of a question for a share in percent.
-const PERCENT_PHRASES: &str =
-    "what percent|what percentage|many percent|in percent|the percentage of|as a percentage";
+const PERCENT_PHRASES: &str = "what percent|what percentage|many percent|in percent|the percentage of|\
+     as a percentage";
 
 /// Whether a request is in English, where a comma separates thousands.
 pub(super) fn is_english(request: &str) -> bool {

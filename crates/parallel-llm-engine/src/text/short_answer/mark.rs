@@ -13,21 +13,7 @@ const END_BYTES_MAX: usize = 64 * 1024;
 /// Marks without a meaning around an answer.
 const CLOSING: &[char] = &['*', '_', '`', '$', '.', '。', '"', '”', '\\', ']', ')', ' ', '\n', '\r'];
 /// Words that may stand before `answer is`.
-const LEADS: &[&str] = &[
-    "so",
-    "thus",
-    "therefore",
-    "hence",
-    "the",
-    "final",
-    "correct",
-    "best",
-    "my",
-    "right",
-    "and",
-    "in",
-    "conclusion",
-];
+const LEADS: &str = "so thus therefore hence the final correct best my right and in conclusion";
 /// Words that may stand right before a box: they say that it is the value.
 const BOX_LEADS: &str = "answer is are was be equals equal get have find obtain gives give yields so thus hence \
      therefore which namely becomes conclude result value i.e result: answer: then";
@@ -116,7 +102,7 @@ fn leads(before: &str, asking: &str) -> bool {
     let is_apart = sentence.trim_end_matches(['$', '[', '\\', ' ', '*']).ends_with([':', ',', '：']);
     let last = bare.rsplit([' ', '*', '_']).next().unwrap_or(bare);
     let is_known =
-        |word| is_in(BOX_LEADS, word) || LEADS.contains(&word) || words(asking).any(|own| own == word);
+        |word| is_in(BOX_LEADS, word) || is_in(LEADS, word) || words(asking).any(|own| own == word);
     bare.is_empty()
         || is_in(BOX_LEADS, last)
         || bare.ends_with(|one: char| one.is_alphabetic() || ")\"'”’".contains(one))
@@ -137,7 +123,7 @@ fn is_asked_for(left: &str, asking: &str) -> bool {
     let own: Vec<&str> = words(left).collect();
     let variable = own.last().filter(|last| is_term(last));
     let is_led = own[..own.len() - usize::from(variable.is_some())].iter().all(|word| {
-        LEADS.contains(word)
+        is_in(LEADS, word)
             || is_in(BOX_LEADS, word)
             || words(asking).any(|own| own == *word) && !is_term(word)
     });
@@ -228,7 +214,7 @@ fn stated(line: &str) -> Option<&str> {
     let sentence = &lower[lower[..at].rfind(['.', '!', '?', ';']).map_or(0, |end| end + 1)..at];
     // `20 m, so the answer is` leads as `so the answer is` does.
     let clause = sentence.rsplit(',').next().unwrap_or(sentence);
-    let is_plain = words(clause).all(|word| LEADS.contains(&word))
+    let is_plain = words(clause).all(|word| is_in(LEADS, word))
         && !words(sentence).any(|word| is_in(CONDITIONS, word) || is_in(DOUBTS, word));
     let behind = line[at + phrase.len()..].trim_matches([':', ' ', '*']);
     // `The correct answer is:` leads to the next line.

@@ -138,14 +138,15 @@ impl Form {
             Scope::Open | Scope::Unknown => return None,
         };
         let is_for = |form| prescribed::is_for_what_is_asked(form, request, &asking);
-        let is_asked_for = prescribed.as_ref().is_none_or(is_for);
-        let end = &request
-            [request.ceil_char_boundary(request.len().saturating_sub(sentences::REQUEST_BYTES_MAX))..];
-        let matter = scope::matter(end);
-        let is_english = asked::is_english(end);
-        let (notation, currency, units) =
-            (Notation::of(&matter), asked::currency(&matter), asked::units(&matter));
-        is_asked_for.then_some(Self { prescribed, asking, is_english, notation, currency, units })
+        if !prescribed.as_ref().is_none_or(is_for) {
+            return None;
+        }
+        let begin = request.len().saturating_sub(sentences::REQUEST_BYTES_MAX);
+        let end = &request[request.ceil_char_boundary(begin)..];
+        let (is_english, matter) = (asked::is_english(end), scope::matter(end));
+        let (notation, currency) = (Notation::of(&matter), asked::currency(&matter));
+        let units = asked::units(&matter);
+        Some(Self { prescribed, asking, is_english, notation, currency, units })
     }
 
     /// Whether the request is known to ask for a short answer; otherwise the models say whether it has one.
