@@ -68,6 +68,15 @@ async fn answers_that_cannot_be_counted_are_compared_by_words() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn labels_alone_are_counted_whatever_was_asked() {
+    const SENTIMENT: &str = "We argued about sarcasm all morning. Review: great, another one that melts. Reply positive or negative.";
+    let labels = panel(&["Positive", "negative", "**Negative.**"]).asks(SENTIMENT, "vote");
+    insta::assert_snapshot!(result(labels).await, @"selected by bob from 2: `negative`; because 2 of 3 answers say the same");
+    let texts = ["negative", "negative, and I would return it", "negative: it melts, so keep your distance"];
+    insta::assert_snapshot!(result(panel(&texts).asks(SENTIMENT, "vote")).await, @"verbatim by bob from 2: `negative, and I would return it`; because answers to an open question cannot be counted; this is the answer closest to the others, word for word");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_metadata_only_run_reports_no_words_of_the_answers() {
     let kept = panel(&["8 legs", "8", "6"]).plan(|plan| plan.store = StoreMode::Metadata).run().await;
     let outcome = kept.run.outcome.as_ref().expect("the run is decided");

@@ -1,7 +1,7 @@
 //! Agreement: which answers have the same value, in clusters.
 //!
 //! Answers are compared by their short answer if the question has one: the answer line they were asked for, or the form that the
-//! question prescribes. Otherwise they are compared letter by letter; with the extractor `json` by a value in their JSON.
+//! question prescribes. Otherwise they are compared as a whole; with the extractor `json` by a value in their JSON.
 //! Invariants: answers without a plain value agree only with identical texts, agreement is an equivalence, and the order of the
 //! panel, not that of arrival, decides between clusters of the same size.
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::strategy::Extractor;
 use crate::text::shingles;
-use crate::text::short_answer::{Form, Value};
+use crate::text::short_answer::{Form, Value, WholeReply};
 use crate::value::answer::{Answer, Finish};
 
 /// An answer as it is compared.
@@ -46,7 +46,7 @@ impl<'a> From<&'a Answer> for AnswerText<'a> {
 /// Answers with the same value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// Their value in normal form; `None` if they are equal word for word, or if no text is kept.
+    /// Their value in normal form; `None` if they are equal as a whole, or if no text is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// Other values that mean the same, as a model says.
@@ -134,7 +134,7 @@ impl Agreement {
         if read.as_ref().is_some_and(|read| !read.clusters.is_empty()) {
             return read;
         }
-        let same = letter_by_letter(&answers)
+        let same = as_wholes(&WholeReply::of(question), &answers)
             .map(|clusters| Self { of: answers.len(), clusters, ..Self::default() }.ordered());
         // A prescribed form was missed. Without one, the models say that there is no short answer.
         let is_missed = form.is_some_and(|form| !form.is_line() && form.is_certain());
@@ -216,18 +216,29 @@ fn clusters(read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
     clusters.into_iter().map(cluster).collect()
 }
 
+/// A whole text by which answers are compared.
+#[derive(PartialEq, Eq)]
+enum WholeText {
+    /// Its value: it is nothing but its answer.
+    Value(Value),
+    /// Its letters.
+    Letters(blake3::Hash),
+}
+
 /// Clusters of equal texts; `None` if all differ.
-fn letter_by_letter(answers: &[(SeatNumber, AnswerText<'_>)]) -> Option<Vec<Cluster>> {
-    let mut clusters: Vec<(blake3::Hash, Cluster)> = Vec::new();
+fn as_wholes(whole: &WholeReply, answers: &[(SeatNumber, AnswerText<'_>)]) -> Option<Vec<Cluster>> {
+    let mut clusters: Vec<(WholeText, Vec<SeatNumber>)> = Vec::new();
     for (seat, answer) in answers {
-        let text = shingles::exact(answer.text);
+        let value = Some(answer.text).filter(|_| answer.is_whole).and_then(|text| whole.read(text));
+        let text = value.map_or_else(|| WholeText::Letters(shingles::exact(answer.text)), WholeText::Value);
         match clusters.iter_mut().find(|(other, _)| *other == text) {
-            Some((_, cluster)) => cluster.seats.push(*seat),
-            None => clusters.push((text, Cluster { seats: vec![*seat], ..Cluster::default() })),
+            Some((_, seats)) => seats.push(*seat),
+            None => clusters.push((text, vec![*seat])),
         }
     }
     let are_any_the_same = clusters.len() < answers.len();
-    are_any_the_same.then(|| clusters.into_iter().map(|(_, cluster)| cluster).collect())
+    let cluster = |(_, seats)| Cluster { seats, ..Cluster::default() };
+    are_any_the_same.then(|| clusters.into_iter().map(cluster).collect())
 }
 
 fn in_order(mut clusters: Vec<Cluster>) -> Vec<Cluster> {
@@ -270,18 +281,24 @@ mod tests {
     const PRESCRIBED: &str = "How many legs has a spider? End with Answer: <number>";
 
     #[test]
-    fn answers_without_a_line_are_compared_character_by_character() {
-        check("Where?", &["Paris.", "Paris. ", "Paris."], Some("3 of 3; same words: 1 2 3; unread: "));
-        check(
-            "Where?",
-            &["Rome", "Paris", "Paris"],
-            Some("2 of 3; same words: 2 3; same words: 1; unread: "),
-        );
-        for other in ["paris", "Paris!", "Paris?", " Paris", "Rome"] {
-            check("Where?", &["Paris", other], None);
+    fn answers_without_a_line_are_compared_as_a_whole() {
+        let same = Some("2 of 3; same words: 1 2; same words: 3; unread: ");
+        for other in ["Paris.", "Paris. ", "**Paris**", "paris", "\"Paris\"", " Paris"] {
+            check("Where is it?", &["Paris", other, "Rome"], same);
         }
+        for other in ["PARIS", "Paris!", "Paris?", "Rome"] {
+            check("Where is it?", &["Paris", other], None);
+        }
+        check("Which command?", &["kill", "Kill"], None);
+        check("What is the German noun?", &["Essen", "essen"], None);
+        let json = r#"{"a": 1, "b": "x"}"#;
+        check("As JSON?", &[json, r#"{"b":"x","a":1}"#, "{}"], same);
+        check("As JSON?", &[json, r#"{"a": 1, "b": "X"}"#], None);
+        let sentence = "It was in Paris that they met.";
+        check("Where is it?", &[sentence, sentence, "Rome"], same);
+        check("Where is it?", &[sentence, "it was in Paris that they met"], None);
         check(HOW_MANY, &["8", "It has 8 legs."], None);
-        check("Where?", &[], None);
+        check("Where is it?", &[], None);
     }
 
     #[test]

@@ -15,9 +15,7 @@ pub(crate) fn is_gated(context: &RunContext, Answers { usable, agreement }: Answ
             .windows(2)
             .all(|two| shingles::exact(&two[0].answer.text) == shingles::exact(&two[1].answer.text))
     };
-    // Where short answers are counted and there are some, equal texts with different ones are not equal.
-    let is_counted = context.plan.strategy_choice().counts();
-    let agrees = match agreement.filter(|agreement| is_counted && agreement.value().is_some()) {
+    let agrees = match agreement.filter(|_| context.plan.strategy_choice().counts()) {
         Some(agreement) => agreement.is_unanimous(),
         None => is_equal(),
     };

@@ -64,11 +64,13 @@ const PERCENT_PHRASES: &str = "what percent|what percentage|many percent|in perc
 pub(super) fn is_english(request: &str) -> bool {
     let lower = request.to_lowercase();
     let has = |known: &[&str]| words(&lower).any(|word| known.contains(&word));
-    has(&["the", "of", "how", "what", "which", "find", "she", "he", "is"])
-        && !has(&[
-            "der", "und", "ist", "wie", "les", "des", "est", "los", "las", "una", "il", "della", "het",
-            "een", "uma",
-        ])
+    has(&[
+        "the", "of", "how", "what", "which", "find", "she", "he", "is", "that", "this", "with", "reply",
+        "answer", "your", "are", "does", "should", "when", "where", "who",
+    ]) && !has(&[
+        "der", "und", "ist", "wie", "les", "des", "est", "los", "las", "una", "il", "della", "het", "een",
+        "uma",
+    ])
 }
 
 /// Whether a request, in lower case, asks for a literal of a programming language.
@@ -131,7 +133,8 @@ pub(super) fn counts(asking: &str) -> bool {
 pub(super) fn currency(lower: &str) -> Option<char> {
     let named =
         [('$', "dollar"), ('€', "euro"), ('£', "pound"), ('¥', "yen"), ('₹', "rupee"), ('F', "franc")];
-    let mut found = named.iter().filter(|(sign, name)| lower.contains(*sign) || lower.contains(name));
+    let is_named = |name: &str| words(lower).any(|word| word.strip_suffix('s').unwrap_or(word) == name);
+    let mut found = named.iter().filter(|(sign, name)| lower.contains(*sign) || is_named(name));
     found.next().filter(|_| found.next().is_none()).map(|(sign, _)| *sign)
 }
 

@@ -131,6 +131,15 @@ fn final_value(object: &str) -> Option<Typed> {
     written.filter(|written| written != "{}").map(Typed::Other)
 }
 
+/// The normal form of a reply that is one JSON object, alone or between fences.
+pub(super) fn whole(reply: &str) -> Option<String> {
+    let inside = reply.strip_prefix("```").and_then(|inside| inside.strip_suffix("```"));
+    let inside = inside.map_or(reply, |inside| inside.strip_prefix("json").unwrap_or(inside)).trim();
+    let is_object = inside.len() <= JSON_BYTES_MAX && inside.starts_with('{');
+    let document = json::whole(inside).filter(|_| is_object)?;
+    written(serde_json::from_str(&document.json).ok()?, DEPTH_MAX, Numbers::AsWritten)
+}
+
 /// How numbers within a value are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {

@@ -140,7 +140,7 @@ pub(super) fn plain(mut text: &str) -> &str {
 
 /// A text in words as it is compared: with its first letter in upper case, its digits in no groups, and no blank before a sign.
 pub(super) fn words(text: &str) -> Option<String> {
-    let plain = plain(text).replace(" °", "°").replace(" %", "%");
+    let plain = without_article(plain(text)).replace(" °", "°").replace(" %", "%");
     let length = plain.find(|one: char| !one.is_ascii_alphabetic()).unwrap_or(plain.len());
     let first = &plain[..length];
     // `pH` and `Nf3` are names.
@@ -155,6 +155,13 @@ pub(super) fn words(text: &str) -> Option<String> {
         }
         _ => self::text(&plain),
     }
+}
+
+/// A text without the article before it. `A minor` is a key, and `a few` is more than `few`.
+fn without_article(text: &str) -> &str {
+    let bare = ["the ", "The ", "a ", "an ", "An "].iter().find_map(|article| text.strip_prefix(article));
+    let is_noun = |bare: &&str| !["few", "little"].iter().any(|amount| bare.starts_with(amount));
+    bare.filter(is_noun).unwrap_or(text)
 }
 
 /// A piece without its final mark and surrounding marks.

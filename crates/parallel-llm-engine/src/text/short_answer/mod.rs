@@ -16,6 +16,7 @@ mod prescribed;
 mod scope;
 mod sentences;
 mod truth;
+mod writing;
 
 use std::fmt;
 
@@ -24,49 +25,21 @@ use json::Typed;
 use number::Number;
 use prescribed::Prescribed;
 use scope::Scope;
+use writing::{Notation, Writing};
 
 /// The longest piece of an answer that is read, in bytes: the longest option.
 const PIECE_BYTES_MAX: usize = 1_200;
+
+/// The most words of a reply that is a name or a label. A sentence may say more than its answer.
+const WORDS_MAX: usize = 5;
 
 /// Where the short answer to a request stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The form that the request prescribes; `None` for the answer line.
     prescribed: Option<Prescribed>,
-    /// The sentence that asks; empty if none is known.
-    asking: String,
-    /// Whether a comma separates thousands.
-    is_english: bool,
-    /// In what an answer is written.
-    notation: Notation,
-    /// The currency of its amounts, if they have one.
-    currency: Option<char>,
-    /// The units in it that stand alone for what they measure: `hour`, if it names no other span of time.
-    units: Vec<&'static str>,
-}
-
-/// In what an answer is written, which decides which marks are part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Notation {
-    /// In words or numbers, around which emphasis and quotes mean nothing.
-    Words,
-    /// A literal of a programming language, in which a string has quotes.
-    Literal,
-    /// Code or its output, in which each character counts.
-    Code,
-}
-
-impl Notation {
-    /// That of the answer to a request with this matter, in lower case.
-    fn of(matter: &str) -> Self {
-        if asked::asks_for_literal(matter) {
-            Self::Literal
-        } else if asked::is_about_code(matter) {
-            Self::Code
-        } else {
-            Self::Words
-        }
-    }
+    /// How it is written.
+    writing: Writing,
 }
 
 /// The value of an answer in normal form. Equal values mean equal answers.
@@ -141,17 +114,12 @@ impl Form {
         if !prescribed.as_ref().is_none_or(is_for) {
             return None;
         }
-        let begin = request.len().saturating_sub(sentences::REQUEST_BYTES_MAX);
-        let end = &request[request.ceil_char_boundary(begin)..];
-        let (is_english, matter) = (asked::is_english(end), scope::matter(end));
-        let (notation, currency) = (Notation::of(&matter), asked::currency(&matter));
-        let units = asked::units(&matter);
-        Some(Self { prescribed, asking, is_english, notation, currency, units })
+        Some(Self { prescribed, writing: Writing::of(request, asking) })
     }
 
     /// Whether the request is known to ask for a short answer; otherwise the models say whether it has one.
     pub const fn is_certain(&self) -> bool {
-        !self.asking.is_empty()
+        !self.writing.asking.is_empty()
     }
 
     /// How many options it has, if the answer is one of them.
@@ -173,108 +141,64 @@ impl Form {
             None => self.of_line(line?).filter(|_| line::is_only(answer, line)),
             // A model that was asked for JSON may give a box.
             Some(Prescribed::Json) if !answer.contains('"') => {
-                self.of_piece(mark::boxed(answer, &self.asking)?, true)
+                self.writing.value(mark::boxed(answer, &self.writing.asking)?, true)
             }
             Some(Prescribed::Json) => self.in_json(answer),
             Some(Prescribed::Options(options)) => named(answer, options),
-            Some(Prescribed::Box) => self.of_piece(mark::boxed(answer, &self.asking)?, true),
-            Some(Prescribed::Tag(tag)) => self.of_piece(without_assertion(mark::tagged(answer, tag)?), false),
-            Some(Prescribed::Mark(mark)) => self.of_piece(mark::behind(answer, mark)?, false),
+            Some(Prescribed::Box) => self.writing.value(mark::boxed(answer, &self.writing.asking)?, true),
+            Some(Prescribed::Tag(tag)) => {
+                self.writing.value(without_assertion(mark::tagged(answer, tag)?), false)
+            }
+            Some(Prescribed::Mark(mark)) => self.writing.value(mark::behind(answer, mark)?, false),
         }
     }
 
     fn of_line(&self, line: &str) -> Option<Value> {
         let value = line::only_value(line)?;
-        if line::is_none(value) { None } else { self.of_piece(value, false) }
+        if line::is_none(value) { None } else { self.writing.value(value, false) }
     }
 
     fn in_json(&self, answer: &str) -> Option<Value> {
         match json::field(answer)? {
             // Blanks around a text count in printed output.
             Typed::Text(text) if text.trim() != text || text.is_empty() => {
-                let is_string = self.notation == Notation::Literal
+                let is_string = self.writing.notation == Notation::Literal
                     && number::leading(text.trim()).is_none()
                     && !text.contains(['\'', '\n', '\r']);
                 is_string.then(|| Value::Literal(format!("'{text}'")))
             }
-            Typed::Text(text) if self.notation == Notation::Code => {
+            Typed::Text(text) if self.writing.notation == Notation::Code => {
                 serde_json::to_string(&text).ok().map(Value::Json)
             }
             Typed::Text(text) | Typed::Number(text) => {
-                self.of_piece(boxed(&text).unwrap_or(&text), boxed(&text).is_some())
+                self.writing.value(boxed(&text).unwrap_or(&text), boxed(&text).is_some())
             }
             Typed::Truth(truth) => Some(Value::Json(truth.to_string())),
             Typed::Other(written) => literal::exact(&written).map(Value::Json),
         }
     }
+}
 
-    /// The value of a whole piece of text.
-    fn of_piece(&self, piece: &str, is_formula: bool) -> Option<Value> {
-        if piece.len() > PIECE_BYTES_MAX {
-            return None;
-        }
-        // `True` and `true` are two outputs.
-        let is_said = |word: &&str| self.notation == Notation::Words || matches!(*word, "yes" | "no");
-        if let Some(word) = truth::bare(piece, &self.asking).filter(is_said) {
-            return Some(Value::Truth(word));
-        }
-        let formula = || Some(self.without_asked_side(literal::formula(piece)?));
-        let own = if is_formula { formula()? } else { piece.to_owned() };
-        let text = || match self.notation {
-            _ if is_formula => Some(own.clone()),
-            Notation::Literal => literal::of_code(piece),
-            Notation::Code => literal::text(literal::output(piece)),
-            Notation::Words if self.is_english && !asked::counts_as_written(&self.asking) => {
-                literal::words(piece)
-            }
-            Notation::Words => literal::text(literal::plain(piece)),
-        };
-        self.number(&own).map(Value::Number).or_else(|| text().map(Value::Literal))
+/// How replies are compared that are nothing but their answer: a few words, or one JSON object. Where two of them are equal, nothing
+/// stands beside them in which they differ, so this holds for any request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeReply(Writing);
+
+impl WholeReply {
+    /// How whole replies to a request are compared.
+    pub fn of(request: &str) -> Self {
+        Self(Writing::of(request, String::new()))
     }
 
-    /// The right side of an equation (a formula in normal form) whose left side is what is asked for: `x` or `f(2)`.
-    fn without_asked_side(&self, formula: String) -> String {
-        let asked = self.asking.replace([' ', '$'], "");
-        let is_asked = |left: &str| {
-            let is_term = left.len() == 1 && sentences::words(&self.asking).any(|word| word == left);
-            is_term || left.ends_with(')') && asked.contains(left)
-        };
-        match formula.split_once('=') {
-            Some((left, right)) if is_asked(left) && !right.contains('=') => right.to_owned(),
-            _ => formula,
+    /// The value of a reply; `None` if it may have more than its answer.
+    pub fn read(&self, reply: &str) -> Option<Value> {
+        let reply = reply.trim();
+        if let Some(written) = json::whole(reply) {
+            return literal::exact(&written).map(Value::Json);
         }
-    }
-
-    /// The number that a whole piece is, where the question counts or calculates. Another number may be a name, so only
-    /// integers are compared by value: `1,000` is `1000`, but `1.10` is not `1.1`.
-    fn number(&self, piece: &str) -> Option<Number> {
-        let asking = self.asking.to_lowercase();
-        let calculates =
-            asked::counts(&asking) || self.notation == Notation::Words && asked::calculates(&asking);
-        let whole = literal::sentence(piece);
-        // `y = 10`, where `y` is the one unknown.
-        let is_term = |word: &&str| {
-            word.len() == 1 && !matches!(*word, "a" | "i") && word.as_bytes()[0].is_ascii_lowercase()
-        };
-        let mut terms = sentences::words(&asking).filter(is_term);
-        let unknown = terms.next().filter(|first| terms.all(|other| other == *first));
-        let side = whole.split_once('=').filter(|(left, right)| {
-            let left = left.trim().trim_start_matches('$').to_lowercase();
-            !right.contains('=') && unknown == Some(&*left)
-        });
-        let whole = side.map_or(whole, |(_, right)| right.trim().trim_end_matches('$'));
-        let text = literal::plain(if calculates {
-            asked::without_unit(whole, &self.asking, self.currency, &self.units)
-        } else {
-            whole
-        });
-        let may_be_name = self.notation != Notation::Words || asked::is_for_a_name(&asking);
-        if !calculates && (may_be_name || text.contains(['.', '/', '\\', 'e', 'E', '^', ' '])) {
-            return None;
-        }
-        let (number, "") = number::leading(text)? else { return None };
-        let is_ambiguous = !self.is_english && number::may_be_grouped(text);
-        (!is_ambiguous).then_some(number)
+        let is_short =
+            !reply.contains('\n') && sentences::words(reply).take(WORDS_MAX + 1).count() <= WORDS_MAX;
+        self.0.as_written(Some(reply).filter(|_| is_short)?)
     }
 }
 

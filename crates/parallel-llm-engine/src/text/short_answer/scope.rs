@@ -78,6 +78,9 @@ const SECOND: &str = "might shall should why what how which who whom whose when 
 /// Verbs by which a statement is known.
 const FINITE_VERBS: &str = "is are was were has have had can cannot will must may does do did don't doesn't \
      isn't aren't means equals contains costs weighs starts ends takes lives";
+/// Words for who asks.
+const FIRST_PERSON: &str =
+    "i i'm i’m i've i’ve i'd i’d i'll i’ll me my mine myself we we're we’re we've we’ve us our ours";
 /// Words that may stand before the word that asks.
 const PREPOSITIONS: &str = "by on in at for with of from to under";
 /// Words that no imperative begins with, so that `In a week …` is none.
@@ -158,6 +161,10 @@ fn is_over(asking: &str) -> bool {
 fn is_statement(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     let words: Vec<&str> = words(&lower).collect();
+    // `I'm unsure whether to say something.`
+    if words.iter().any(|word| is_in(FIRST_PERSON, word)) {
+        return false;
+    }
     let is_declined = words.first().is_some_and(|first| is_in("no not without thanks thank cheers", first));
     is_declined
         || words.len() <= 1
@@ -289,7 +296,7 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     }
     // `(draw its graph)`, `, explain why`
     let mut insertions =
-        lower.split(['(', '—', '–', ';']).skip(1).chain(lower.split(", ").skip(1).filter(has_object));
+        lower.split(['(', '[', '—', '–', ';']).skip(1).chain(lower.split(", ").skip(1).filter(has_object));
     if insertions.any(|inside| self::words(inside).next().is_some_and(|verb| is_in(OPEN_VERBS, verb))) {
         return Kind::Open;
     }
