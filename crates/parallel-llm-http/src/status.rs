@@ -1,4 +1,4 @@
-//! The one table from error code to HTTP status, and the refusals that HTTP itself makes.
+//! The one table from classes of errors to HTTP status, and the refusals that HTTP itself makes.
 //!
 //! Clients repeat a request on their own after 429, 502, 503 or 504, and some after 408, 409 or any 5xx.
 //! Invariants: one of the first four is used exactly if repeating may help, so that no client pays twice for the same
@@ -6,68 +6,32 @@
 
 use axum::http::StatusCode;
 use parallel_llm_engine::Code;
+use parallel_llm_engine::value::code::Class;
 
 /// The status of a failure.
 pub const fn of(code: Code) -> StatusCode {
-    match code {
-        Code::PromptEmpty
-        | Code::PromptNotUtf8
-        | Code::Usage
-        | Code::InsecureUrl
-        | Code::PanelSize
-        | Code::ModelInvalid
-        | Code::CheckUnavailable
-        // Not 508: clients repeat whatever is 500 or above.
-        | Code::Recursion => StatusCode::BAD_REQUEST,
+    match code.class() {
+        // Of recursion, too. Not 508: clients repeat whatever is 500 or above.
+        Class::Request => StatusCode::BAD_REQUEST,
         // The caller's own token, never a provider's key, which is not the caller's concern.
-        Code::TokenRefused => StatusCode::UNAUTHORIZED,
+        Class::Token => StatusCode::UNAUTHORIZED,
         // The caller's own limit, not the owner's account at a provider.
-        Code::Budget | Code::PriceUnknown => StatusCode::PAYMENT_REQUIRED,
-        Code::ScopeMissing | Code::HostRefused => StatusCode::FORBIDDEN,
-        Code::ModelUnknown | Code::RunNotFound => StatusCode::NOT_FOUND,
-        Code::Repeated => StatusCode::CONFLICT,
-        Code::PromptTooLong => StatusCode::PAYLOAD_TOO_LARGE,
-        Code::AttachmentInvalid | Code::AttachmentUnsupported | Code::IdempotencyConflict => {
-            StatusCode::UNPROCESSABLE_ENTITY
-        }
+        Class::Budget => StatusCode::PAYMENT_REQUIRED,
+        Class::Permission => StatusCode::FORBIDDEN,
+        Class::NotFound => StatusCode::NOT_FOUND,
+        Class::Repeated => StatusCode::CONFLICT,
+        Class::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
+        Class::Unfit => StatusCode::UNPROCESSABLE_ENTITY,
         // A dependency of this server refused, and would refuse again.
-        Code::Auth
-        | Code::Credits
-        | Code::KeyLimit
-        | Code::Forbidden
-        | Code::Refused
-        | Code::Moderated
-        | Code::ContextLength
-        | Code::TooLarge
-        | Code::BadRequest
-        | Code::Protocol
-        | Code::Redirect
-        | Code::ReasoningOnly
-        | Code::Incomplete
-        | Code::AnswerTooLarge
-        | Code::NoMajority
-        | Code::SynthesisUnusable
-        | Code::CheckFailed
-        | Code::Unneeded
-        | Code::SuspectedInjection
-        | Code::LinkUnknown
-        | Code::HiddenText => StatusCode::FAILED_DEPENDENCY,
-        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        Class::Account | Class::Declined => StatusCode::FAILED_DEPENDENCY,
+        Class::RateLimited => StatusCode::TOO_MANY_REQUESTS,
         // The owner has to fix it.
-        Code::SettingsInvalid
-        | Code::KeyMissing
-        | Code::OutputUnwritable
-        | Code::Damaged
-        | Code::Spilled
-        | Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        Code::Upstream | Code::Connection | Code::Empty | Code::AllFailed => StatusCode::BAD_GATEWAY,
-        Code::Storage
-        | Code::CreditsInFlight
-        | Code::CircuitOpen
-        | Code::Cancelled
-        | Code::Interrupted
-        | Code::Busy => StatusCode::SERVICE_UNAVAILABLE,
-        Code::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        Class::Settings | Class::Key | Class::Disk | Class::Defect => StatusCode::INTERNAL_SERVER_ERROR,
+        Class::Upstream => StatusCode::BAD_GATEWAY,
+        Class::Store | Class::AccountBusy | Class::Unavailable | Class::Cancelled => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        Class::Timeout => StatusCode::GATEWAY_TIMEOUT,
     }
 }
 

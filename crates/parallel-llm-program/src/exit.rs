@@ -1,6 +1,7 @@
-//! The exit codes for scripts, in one table from error codes that the compiler keeps total.
+//! The exit codes for scripts, in one table from classes of errors that the compiler keeps total.
 
 use parallel_llm_engine::Code;
+use parallel_llm_engine::value::code::Class;
 
 use parallel_llm_settings::signals::Signal;
 
@@ -79,61 +80,16 @@ pub const fn of_run(code: Code) -> u8 {
 
 /// The exit code of a failure.
 pub const fn of(code: Code) -> u8 {
-    match code {
-        Code::PromptEmpty
-        | Code::PromptTooLong
-        | Code::PromptNotUtf8
-        | Code::Usage
-        | Code::SettingsInvalid
-        | Code::InsecureUrl
-        | Code::HostRefused
-        | Code::CheckUnavailable
-        | Code::PanelSize
-        | Code::ModelInvalid
-        | Code::ModelUnknown
-        | Code::AttachmentInvalid
-        | Code::AttachmentUnsupported
-        | Code::RunNotFound
-        | Code::IdempotencyConflict
-        | Code::Recursion => USAGE,
-        Code::KeyMissing
-        | Code::Auth
-        | Code::Credits
-        | Code::CreditsInFlight
-        | Code::KeyLimit
-        | Code::TokenRefused
-        | Code::ScopeMissing => AUTH,
-        Code::Budget | Code::PriceUnknown => BUDGET,
-        Code::Timeout => TIMEOUT,
-        Code::OutputUnwritable | Code::Storage | Code::Damaged | Code::Spilled => STORAGE,
-        Code::Internal => INTERNAL,
-        Code::Cancelled => INTERRUPTED,
-        Code::Forbidden
-        | Code::Refused
-        | Code::Moderated
-        | Code::ContextLength
-        | Code::TooLarge
-        | Code::BadRequest
-        | Code::RateLimited
-        | Code::NoMajority
-        | Code::SynthesisUnusable
-        | Code::CircuitOpen
-        | Code::CheckFailed
-        | Code::Repeated
-        | Code::Unneeded
-        | Code::SuspectedInjection
-        | Code::LinkUnknown
-        | Code::HiddenText
-        | Code::Upstream
-        | Code::Connection
-        | Code::Protocol
-        | Code::Redirect
-        | Code::Empty
-        | Code::ReasoningOnly
-        | Code::Incomplete
-        | Code::AnswerTooLarge
-        | Code::AllFailed
-        | Code::Interrupted
-        | Code::Busy => FAILED,
+    match code.class() {
+        Class::Request | Class::TooLong | Class::Unfit | Class::NotFound | Class::Settings => USAGE,
+        Class::Key | Class::Account | Class::AccountBusy | Class::Token | Class::Permission => AUTH,
+        Class::Budget => BUDGET,
+        Class::Timeout => TIMEOUT,
+        Class::Store | Class::Disk => STORAGE,
+        Class::Defect => INTERNAL,
+        Class::Cancelled => INTERRUPTED,
+        Class::Repeated | Class::Declined | Class::RateLimited | Class::Upstream | Class::Unavailable => {
+            FAILED
+        }
     }
 }

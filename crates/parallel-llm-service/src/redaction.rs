@@ -1,12 +1,13 @@
 //! Redaction for tenants: removes the owner's files, programs and personas from failures, reports, plans and events.
 //!
 //! Invariants: a failure whose message may name the owner's files or programs is replaced by the public message of
-//! its code, and its own message is only in the log; no next step asks a tenant for what only the owner can do. The
-//! code decides, so every code has its row.
+//! its class, and its own message is only in the log; no next step asks a tenant for what only the owner can do. The
+//! class decides, so every class has its row.
 
 use std::borrow::Cow;
 
 use parallel_llm_engine::value::answer::by_reason;
+use parallel_llm_engine::value::code::Class;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunPlan};
@@ -23,73 +24,41 @@ struct PublicMessage {
 /// The public message of a code whose own messages may name things of the owner's; `None` for a code that is harmless.
 const fn public_message(code: Code) -> Option<PublicMessage> {
     let (message, next) = match code {
-        Code::Storage => ("the run database of this server has trouble", code.next()),
         Code::Spilled => (
             "a part of the run waits to be written to the run database of this server",
             const { &[Next::Do(Advice::NothingIsLost)] as &[Next] },
         ),
-        Code::OutputUnwritable => ("this server cannot write what it has to", code.next()),
-        Code::SettingsInvalid | Code::InsecureUrl => {
-            ("a setting of this server cannot be used, or does not fit", code.next())
-        }
-        Code::KeyMissing => ("this server has no key for a provider", code.next()),
         // Its own message names a command of the owner's, which is run for no one else.
         Code::CheckUnavailable => {
             ("answers are not checked for you", const { &[Next::Do(Advice::NameAnotherStrategy)] as &[Next] })
         }
-        Code::Internal => ("a defect of this server ended it", code.next()),
         // Its own message quotes those of the seats.
         Code::AllFailed => ("no model answered", code.next()),
-        Code::Auth
-        | Code::Forbidden
-        | Code::Protocol
-        | Code::Redirect
-        | Code::Credits
-        | Code::CreditsInFlight
-        | Code::KeyLimit
-        | Code::Connection
-        | Code::PromptTooLong
-        | Code::Budget
-        | Code::PriceUnknown
-        | Code::TokenRefused
-        | Code::ScopeMissing
-        | Code::Damaged
-        | Code::PromptEmpty
-        | Code::PromptNotUtf8
-        | Code::Usage
-        | Code::AttachmentInvalid
-        | Code::AttachmentUnsupported
-        | Code::PanelSize
-        | Code::ModelInvalid
-        | Code::ModelUnknown
-        | Code::RunNotFound
-        | Code::Refused
-        | Code::Moderated
-        | Code::ContextLength
-        | Code::TooLarge
-        | Code::BadRequest
-        | Code::RateLimited
-        | Code::Upstream
-        | Code::Timeout
-        | Code::Empty
-        | Code::ReasoningOnly
-        | Code::Incomplete
-        | Code::AnswerTooLarge
-        | Code::NoMajority
-        | Code::SynthesisUnusable
-        | Code::CircuitOpen
-        | Code::CheckFailed
-        | Code::Repeated
-        | Code::Unneeded
-        | Code::SuspectedInjection
-        | Code::LinkUnknown
-        | Code::HiddenText
-        | Code::IdempotencyConflict
-        | Code::Cancelled
-        | Code::Interrupted
-        | Code::Busy
-        | Code::HostRefused
-        | Code::Recursion => return None,
+        // Its own message names a run and a seat.
+        Code::Damaged => return None,
+        _ => match code.class() {
+            Class::Store => ("the run database of this server has trouble", code.next()),
+            Class::Disk => ("this server cannot write what it has to", code.next()),
+            Class::Settings => ("a setting of this server cannot be used, or does not fit", code.next()),
+            Class::Key => ("this server has no key for a provider", code.next()),
+            Class::Defect => ("a defect of this server ended it", code.next()),
+            Class::Request
+            | Class::TooLong
+            | Class::Unfit
+            | Class::NotFound
+            | Class::Repeated
+            | Class::Budget
+            | Class::Token
+            | Class::Permission
+            | Class::Account
+            | Class::AccountBusy
+            | Class::Declined
+            | Class::RateLimited
+            | Class::Upstream
+            | Class::Unavailable
+            | Class::Cancelled
+            | Class::Timeout => return None,
+        },
     };
     Some(PublicMessage { message, next })
 }
