@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: generates the pages and schemas of `docs/`, and the map of the files.
+//! `cargo xtask codegen`: generates the pages and schemas of `docs/`.
 //!
 //! The program prints the content of a page (`parallel-llm-mcp generate <page>`, a hidden command); this file only knows where
 //! it belongs. `--check` writes nothing and fails if a page on disk differs.
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::failure::Failure;
 use crate::program::Program;
-use crate::tidy::{map, surface};
+use crate::tidy::surface;
 use crate::{built, repository, say};
 
 /// A generated file: the source of its text, and its path.
@@ -21,8 +21,6 @@ struct Page {
 enum Source {
     /// `generate` of the program, with this argument.
     Program(&'static str),
-    /// The files of the repository.
-    Map,
     /// The public items of the library.
     Surface,
 }
@@ -62,7 +60,6 @@ const PAGES: &[Page] = &[
     },
     Page { source: Source::Program("mcp-config"), path: "examples/mcp_config.json", part: Part::Whole },
     Page { source: Source::Program("mcp-config"), path: "README.md", part: Part::Block("```json") },
-    Page { source: Source::Map, path: "docs/reference/map.md", part: Part::Whole },
     Page { source: Source::Surface, path: surface::PATH, part: Part::Whole },
 ];
 
@@ -133,7 +130,6 @@ impl Source {
     fn text(&self, binary: &Path) -> Result<String, Failure> {
         match self {
             Self::Program(page) => generate(binary, page),
-            Self::Map => map::page(repository::root()),
             Self::Surface => surface::page(repository::root()),
         }
     }

@@ -50,7 +50,6 @@ fn the_main_page_starts_with_examples_and_groups_the_commands() {
       doctor       Check that everything is ready for a run
       keys         Store the keys of providers, and make tokens for other callers
       config       Show the effective settings
-      import       Import the settings of the Python server that this replaces
       completions  Print the completion script of a shell
 
     Serve others:

@@ -433,12 +433,6 @@ fn prompts_and_files() {
         ),
         typed(["ask", "-o", ".", "Why?"], 7, "Is a directory", "name a file in a folder you may write"),
         typed(["store", "restore", "nope.db"], 2, "`nope.db` is no backup", "`store backup`"),
-        typed(
-            ["import", "nope"],
-            2,
-            "there is neither `mcp_config.json` nor `ai_models.txt`",
-            "name the folder",
-        ),
     ]);
 }
 

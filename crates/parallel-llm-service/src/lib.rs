@@ -7,7 +7,6 @@ mod ask;
 pub mod attachment;
 mod batch;
 mod doctor;
-mod import;
 mod lazy;
 mod models;
 mod ports;
@@ -30,7 +29,6 @@ pub use ask::{
 };
 pub use batch::{BatchResults, Batches, JobOutcome, Line, Submission, Submitted, WorkScope, Worker};
 pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, Remedy, size};
-pub use import::{Import, Importing, Item, KeyImport};
 pub use lazy::Lazy;
 pub use models::{
     Catalogues, CheckedModel, Fetch, FoundModels, KeyUse, ListLine, LocalServer, ModelCheck, ModelLine,

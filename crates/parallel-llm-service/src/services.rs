@@ -15,7 +15,6 @@ use crate::ask::{Approvals, Asking, Detached, Holds, OpenApprovals, Planner};
 use crate::attachment::{Attachments, Roots};
 use crate::batch::Batches;
 use crate::doctor::Doctor;
-use crate::import::Importing;
 use crate::lazy::Lazy;
 use crate::models::check::ConfiguredModels;
 use crate::models::lists::Lists;
@@ -66,8 +65,6 @@ pub struct Services {
     pub sessions: BrowserSessions,
     /// Checks of the whole set-up.
     pub doctor: Doctor,
-    /// Imports the settings of the Python server.
-    pub import: Importing,
     /// Whether the server can take a question.
     pub readiness: Readiness,
 }
@@ -240,7 +237,6 @@ impl Services {
                 circuits: Arc::clone(&shared.circuits),
                 principal: who(),
             },
-            import: Importing { settings: settings(), principal: who(), configured },
             settings: settings(),
             runs: history,
             ask,

@@ -35,7 +35,6 @@ const CRATES: &[LayeredCrate] = &[
             "services",
             "doctor",
             "readiness",
-            "import",
             "batch",
             "ask",
             "runs",

@@ -17,7 +17,6 @@ mod layers;
 mod lengths;
 mod links;
 mod lock;
-pub(crate) mod map;
 mod marks;
 pub(crate) mod measure;
 mod migrations;

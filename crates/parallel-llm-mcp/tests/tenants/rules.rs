@@ -83,7 +83,6 @@ const RULES: &[(&str, Rule)] = &[
     ("History::run_ids", READ),
     ("History::search", READ),
     ("History::watch", READ),
-    ("Importing::read", Rule::Owner),
     ("Models::cached_names", READ),
     ("Models::check", READ),
     ("Models::find", READ),
@@ -159,7 +158,6 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
             service.retention.purge(&selection, |_| ControlFlow::Continue(())).await.map(drop)
         }
         "Retention::purgeable" => service.retention.purgeable(&selection).await.map(drop),
-        "Importing::read" => service.import.read(Path::new("nowhere")).await.map(drop),
         "Database::back_up" => service.database.back_up(Path::new("nowhere/at/all")).await.map(drop),
         "Database::check" => service.database.check(false).await.map(drop),
         "Database::copy" => {
@@ -243,7 +241,7 @@ async fn every_function_requires_the_scopes_of_the_table() {
 }
 
 /// The type that holds the use cases, and the types of the use cases.
-const SERVICE_TYPES: [&str; 14] = [
+const SERVICE_TYPES: [&str; 13] = [
     "Batches",
     "Services",
     "Approvals",
@@ -256,7 +254,6 @@ const SERVICE_TYPES: [&str; 14] = [
     "Models",
     "Access",
     "Doctor",
-    "Importing",
     "Readiness",
 ];
 

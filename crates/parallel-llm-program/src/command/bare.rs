@@ -143,7 +143,6 @@ fn is_whole(path: &[String], rest: &[&str], is_parsed: bool) -> bool {
         // What these take may be any word of a language.
         ([command], _) if command == "ask" => false,
         ([command], [word]) if command == "explain" => is_parsed && word.contains('_'),
-        ([command], [word]) if command == "import" => is_parsed && is_name(word),
         ([_], [_]) => is_parsed,
         ([command], [word, argument, ..]) => {
             synonyms::command(command, word, &[]).is_some() && argument.starts_with('@')

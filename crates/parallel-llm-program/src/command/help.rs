@@ -23,7 +23,7 @@ const PAGE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Ask", &["ask", "runs", "batch"]),
     ("Choose", &["models", "strategies", "presets", "flow"]),
-    ("Set up", &["demo", "doctor", "keys", "config", "import", "completions"]),
+    ("Set up", &["demo", "doctor", "keys", "config", "completions"]),
     ("Serve others", &["install", "serve", "worker"]),
     ("Maintain", &["explain", "store", "simulate"]),
 ];

@@ -17,7 +17,6 @@ mod flow;
 mod generate;
 mod help;
 mod hidden;
-mod import;
 mod install;
 mod keys;
 mod killed;
@@ -151,7 +150,6 @@ pub enum Work {
         #[command(subcommand)]
         command: store::StoreCommand,
     },
-    Import(import::Import),
     Install(install::Install),
     Simulate(simulate::Simulate),
     #[command(hide = true)]
@@ -207,7 +205,6 @@ impl Command {
             Self::Work(Work::Presets(presets)) => presets.json,
             Self::Work(Work::Flow { command }) => command.wants_json(),
             Self::Work(Work::Doctor(doctor)) => doctor.json,
-            Self::Work(Work::Import(import)) => import.json,
             Self::Work(Work::Install(install)) => install.json,
             _ => false,
         }
@@ -244,7 +241,6 @@ pub async fn run(context: &CommandContext<'_>, work: Work) -> Result<u8, Failure
         Work::Keys { command } => keys::run(context, command).await,
         Work::Store { command } => store::run(context, command).await,
         Work::Config { command } => Ok(config::run(context, &command)),
-        Work::Import(import) => import::run(context, &import).await,
         Work::Install(install) => install::run(context, &install),
         Work::Simulate(simulate) => simulate::run(context, &simulate).await,
         Work::Complete(complete) => completions::complete(context, &complete).await,

@@ -125,14 +125,6 @@ impl ConfiguredModels {
         self.look_for(self.models(), Wanted::New).await
     }
 
-    /// Looks up other models. Invalid references are left out.
-    pub(crate) async fn check_others(&self, models: &[String]) -> ModelCheck {
-        let named = |reference: &String| {
-            Some(NamedModel { model: self.lists.providers.model_of(reference)?, places: Vec::new() })
-        };
-        self.look_for(models.iter().filter_map(named).collect(), Wanted::Fresh).await
-    }
-
     async fn look_for(&self, named: Vec<NamedModel>, wanted: Wanted<'_>) -> ModelCheck {
         let mut names: BTreeMap<&ProviderId, Vec<String>> = BTreeMap::new();
         for NamedModel { model, .. } in &named {

@@ -66,7 +66,6 @@ advice! {
     GiveOwnIdempotencyKey, Anyone: "leave the idempotency key out, or give one of your own such as `ticket-4711`";
     GiveEachQuestionItsKey, Anyone: "give each question a key of its own";
     GiveAnotherIdempotencyKey, Anyone: "give it another idempotency key when that run is over";
-    MarkStrongest, Anyone: "to sample another, mark it with `@strongest=true` or name it alone";
     NameAnotherStrategy, Anyone: "name another strategy, such as `best-of-n`";
     NameModelsWithoutEffort, Anyone: "leave the effort out for them";
     AskThroughRouter, Anyone: "ask them through a router";
@@ -117,7 +116,6 @@ advice! {
     CopyKeyAgain, Machine: "copy the key again, without line breaks";
     AddCredit, Owner: "add credit at the provider";
     RaiseKeyLimit, Owner: "raise the key's limit at the provider";
-    MakeKeyAtProvider, Owner: "make another key at the provider";
     SeeAccount, Owner: "look at the provider's account settings";
     ChangePrivacySettings, Owner: "change what the account's privacy and guardrail settings allow";
     ReadProvidersMessage, Anyone: "read the provider's message: an option may not suit this model";
@@ -250,9 +248,7 @@ advice! {
     // A program.
     ReportMessage, Anyone: "report it with the message";
     RunAgain, Machine: "run the command again";
-    NamePythonServer, Machine: "name the folder of the Python server, or one of the files";
     #[serde(rename = "mend_or_another")]
-    RepairOrAnother, Machine: "repair the file, or name another";
     TakeOwnEntryOut, Machine: "take the entry `parallel-llm` out by hand";
     TakeEntryOut, Machine: "take that entry out by hand or give it another name";
     StartReaderFirst, Machine: "start its reader first, or name a file";
