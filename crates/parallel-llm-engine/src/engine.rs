@@ -130,6 +130,7 @@ impl Engine {
             retries: Arc::clone(&self.retries),
             turn: Arc::new(turn),
             equivalents: Arc::new(Mutex::new(hub.with_run(strategy::recorded))),
+            comparison: Arc::default(),
             refused_keys: Arc::default(),
             has_begun: Arc::default(),
             sending: stop.sending(),

@@ -19,6 +19,24 @@ use crate::text::shingles;
 use crate::text::short_answer::{Form, Value, WholeReply};
 use crate::value::answer::{Answer, Finish};
 
+/// How the answers to a question are compared. A run reads its question once.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    form: Option<Form>,
+    whole: WholeReply,
+}
+
+impl Comparison {
+    pub(crate) fn of(question: &str) -> Self {
+        Self { form: Form::of(question), whole: WholeReply::of(question) }
+    }
+
+    /// Where the short answer stands; `None` if the question has none.
+    pub(crate) const fn form(&self) -> Option<&Form> {
+        self.form.as_ref()
+    }
+}
+
 /// An answer as it is compared.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerText<'a> {
@@ -85,7 +103,7 @@ impl Agreement {
     /// Compares answers with an extractor, as far as that needs no model; `None` as for [`Agreement::of`].
     pub(crate) fn by<'a>(
         extractor: Extractor,
-        question: &str,
+        comparison: &Comparison,
         answers: impl IntoIterator<Item = (SeatNumber, AnswerText<'a>)>,
     ) -> Option<Self> {
         match extractor {
@@ -93,7 +111,7 @@ impl Agreement {
                 let value = |(seat, reply)| (seat, value_of(extractor, None, reply));
                 Some(Self::of_values(answers.into_iter().map(value)))
             }
-            Extractor::Auto | Extractor::Llm => Self::of(question, answers),
+            Extractor::Auto | Extractor::Llm => Self::of(comparison, answers),
         }
     }
 
@@ -120,13 +138,13 @@ impl Agreement {
 
     /// Compares answers by their text. `None` if they cannot be compared: the question is open, and no two texts are equal.
     pub(crate) fn of<'a>(
-        question: &str,
+        comparison: &Comparison,
         answers: impl IntoIterator<Item = (SeatNumber, AnswerText<'a>)>,
     ) -> Option<Self> {
         let mut answers: Vec<(SeatNumber, AnswerText<'a>)> = answers.into_iter().collect();
         answers.sort_unstable_by_key(|(seat, _)| *seat);
-        let form = Form::of(question);
-        let read = form.as_ref().map(|form| {
+        let form = comparison.form.as_ref();
+        let read = form.map(|form| {
             let read =
                 |(seat, reply): &(SeatNumber, _)| (*seat, value_of(Extractor::Auto, Some(form), *reply));
             Self::of_values(answers.iter().map(read))
@@ -134,7 +152,7 @@ impl Agreement {
         if read.as_ref().is_some_and(|read| !read.clusters.is_empty()) {
             return read;
         }
-        let same = as_wholes(&WholeReply::of(question), &answers)
+        let same = as_wholes(&comparison.whole, &answers)
             .map(|clusters| Self { of: answers.len(), clusters, ..Self::default() }.ordered());
         // A prescribed form was missed. Without one, the models say that there is no short answer.
         let is_missed = form.is_some_and(|form| !form.is_line() && form.is_certain());
@@ -142,12 +160,12 @@ impl Agreement {
     }
 
     /// Whether two answers to a question agree; `None` if they cannot be compared.
-    pub(crate) fn between(question: &str, one: &str, other: &str) -> Option<bool> {
+    pub(crate) fn between(comparison: &Comparison, one: &str, other: &str) -> Option<bool> {
         if shingles::exact(one) == shingles::exact(other) {
             return Some(true);
         }
         let texts = [one, other].map(AnswerText::from);
-        let agreement = Self::of(question, [SeatNumber(1), SeatNumber(2)].into_iter().zip(texts))?;
+        let agreement = Self::of(comparison, [SeatNumber(1), SeatNumber(2)].into_iter().zip(texts))?;
         agreement.unread.is_empty().then(|| agreement.is_unanimous())
     }
 
@@ -261,7 +279,8 @@ mod tests {
         };
         let answers: Vec<&'static str> =
             answers.iter().map(|answer| &*Box::leak(answer.to_string().into_boxed_str())).collect();
-        let agreement = Agreement::of(question, (1..).map(SeatNumber).zip(answers.iter().map(reply)))?;
+        let agreement =
+            Agreement::of(&Comparison::of(question), (1..).map(SeatNumber).zip(answers.iter().map(reply)))?;
         let seats =
             |seats: &[SeatNumber]| seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let cluster = |one: &Cluster| {
@@ -319,7 +338,7 @@ mod tests {
     fn a_prescribed_form_is_read_where_nothing_else_is_asked() {
         let text = |answers: [&'static str; 2]| {
             let replies = answers.map(AnswerText::from);
-            let agreement = Agreement::of(PRESCRIBED, (1..).map(SeatNumber).zip(replies));
+            let agreement = Agreement::of(&Comparison::of(PRESCRIBED), (1..).map(SeatNumber).zip(replies));
             agreement.map(|agreement| (agreement.equal, agreement.of, agreement.unread.len()))
         };
         assert_eq!(text(["Four pairs.\nAnswer: 8", "It has eight.\nAnswer: 8"]), Some((2, 2, 0)));
@@ -332,7 +351,7 @@ mod tests {
         let is_unanimous = |answers: &[&'static str]| {
             let replies =
                 answers.iter().map(|line| AnswerText { text: "", line: Some(line), is_whole: true });
-            Agreement::of(HOW_MANY, (1..).map(SeatNumber).zip(replies))
+            Agreement::of(&Comparison::of(HOW_MANY), (1..).map(SeatNumber).zip(replies))
                 .is_some_and(|agreement| agreement.is_unanimous())
         };
         assert!(is_unanimous(&["ANSWER: 8", "Answer: 8", "answer: 8"]));

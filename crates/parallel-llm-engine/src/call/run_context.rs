@@ -1,13 +1,13 @@
 //! The context that the calls and the strategy of one run share.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
 use crate::agreement::equivalents::Equivalents;
-use crate::agreement::{Agreement, AnswerText};
+use crate::agreement::{Agreement, AnswerText, Comparison};
 use crate::call::deadline::Deadline;
 use crate::call::hub::Hub;
 use crate::call::log::RunLog;
@@ -39,6 +39,8 @@ pub(crate) struct RunContext {
     pub(crate) refused_keys: Arc<Mutex<BTreeSet<ProviderId>>>,
     /// Whether the first commit of this part is durable. Its requests were checked against the limits of the day together.
     pub(crate) has_begun: Arc<AtomicBool>,
+    /// How the answers to the question are compared, once it is known.
+    pub(crate) comparison: Arc<OnceLock<Comparison>>,
     /// What a model said in this part of short answers that are written differently.
     pub(crate) equivalents: Arc<Mutex<Equivalents>>,
     /// The stage of a flow that is executed; `None` for the run as a whole.
@@ -83,13 +85,17 @@ impl RunContext {
         Self { plan: Arc::new(plan), deadline, scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
+    /// How the answers to the question are compared.
+    pub(crate) fn comparison(&self) -> &Comparison {
+        self.comparison.get_or_init(|| Comparison::of(&self.plan.question()))
+    }
+
     /// The agreement of these answers; `None` as for [`Agreement::of`].
     pub(crate) fn agreement<'a>(
         &self,
         answers: impl IntoIterator<Item = (SeatNumber, AnswerText<'a>)>,
     ) -> Option<Agreement> {
-        let agreement =
-            Agreement::by(self.plan.strategy_options.extractor(), &self.plan.question(), answers)?;
+        let agreement = Agreement::by(self.plan.strategy_options.extractor(), self.comparison(), answers)?;
         Some(self.equivalents.lock().merge(agreement))
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
                 "the question has a short answer, and these could not be read".to_owned()
             }
             (Some(_), _) => "no two answers agree".to_owned(),
-            (None, _) if Form::of(&context.plan.question()).is_some_and(|form| form.is_certain()) => {
+            (None, _) if context.comparison().form().is_some_and(Form::is_certain) => {
                 "no answer gives the short answer that is counted".to_owned()
             }
             (None, _) => "answers to an open question cannot be counted".to_owned(),
@@ -114,7 +114,7 @@ fn count(cluster: &Cluster) -> i64 {
 /// of the question, and a model may extract other values, so the given ones are a lower bound.
 fn others(context: &RunContext, agreement: &Agreement) -> usize {
     let is_json = matches!(context.plan.strategy_options.extractor(), Extractor::Json(_));
-    let options = Form::of(&context.plan.question()).filter(|_| !is_json).and_then(|form| form.options());
+    let options = context.comparison().form().filter(|_| !is_json).and_then(Form::options);
     let values = || agreement.clusters.iter().filter_map(|cluster| cluster.value.as_deref());
     let listed = match options {
         Some(options) => options - 1,

@@ -137,7 +137,7 @@ impl AfterRounds {
         agreement_before: Option<&Agreement>,
         answered: Vec<SeatNumber>,
     ) -> Round {
-        let question = context.plan.question();
+        let comparison = context.comparison();
         let text = |answers: &[Usable], seat: SeatNumber| {
             let one = answers.iter().find(|one| one.seat == seat);
             one.map(|one| Arc::clone(&one.answer.text)).expect("every seat that is asked again has answered")
@@ -146,12 +146,12 @@ impl AfterRounds {
         let mut round = Round { equal: self.equal(), of: self.newest.len(), ..Round::default() };
         for seat in &answered {
             let now = text(&self.newest, *seat);
-            match Agreement::between(&question, &text(before, *seat), &now) {
+            match Agreement::between(comparison, &text(before, *seat), &now) {
                 Some(true) => {}
                 Some(false) => {
                     round.changed.push(*seat);
                     let is_followed =
-                        |most: &Arc<str>| Agreement::between(&question, most, &now) == Some(true);
+                        |most: &Arc<str>| Agreement::between(comparison, most, &now) == Some(true);
                     round.followed.extend(most.as_ref().filter(|most| is_followed(most)).map(|_| *seat));
                 }
                 None => round.undetermined.push(*seat),

@@ -2,32 +2,45 @@
 //!
 //! It decides which differences in writing mean nothing, so it errs on one side: what is not known to be a number is a name.
 
-use super::sentences::{has_phrase, is_in, words};
+use super::sentences::words;
+use super::word_list::{PhraseList, WordList};
 
 /// How far from a sign its numbers stand, in characters.
 const NEAR_CHARS: usize = 4;
 /// Words of a request about code.
-const CODE_WORDS: &str = "code output outputs print prints printed python javascript typescript java rust \
+static CODE_WORDS: WordList = WordList::of(
+    "code output outputs print prints printed python javascript typescript java rust \
      ruby golang php perl bash shell sql css html regex repr string strings command variable method \
-     operator identifier keyword flag compile compiles git linux excel expression";
+     operator identifier keyword flag compile compiles git linux excel expression",
+);
 /// Words of a calculation.
-const CALCULATION_WORDS: &str = "sum difference product quotient times plus minus divided multiplied \
+static CALCULATION_WORDS: WordList = WordList::of(
+    "sum difference product quotient times plus minus divided multiplied \
      squared cubed power average mean median area perimeter circumference volume speed distance probability \
      percent percentage remainder total compute calculate evaluate solve temperature weight mass height \
-     length width depth measure price cost salary profit pension income bill revenue spend earn";
+     length width depth measure price cost salary profit pension income bill revenue spend earn",
+);
 /// Words of a question for an amount of money.
-const MONEY_WORDS: &str = "dollars euros money price cost costs pay paid salary profit pension spend spent \
-     earn earned income bill owe charge charged budget savings revenue fee fees amount wage wages";
+static MONEY_WORDS: WordList = WordList::of(
+    "dollars euros money price cost costs pay paid salary profit pension spend spent \
+     earn earned income bill owe charge charged budget savings revenue fee fees amount wage wages",
+);
 /// Words of a question in whose answer the way of writing counts.
-const WRITING_WORDS: &str = "version release chapter section decimal terms mixed simplest digit digits \
+static WRITING_WORDS: WordList = WordList::of(
+    "version release chapter section decimal terms mixed simplest digit digits \
      decimals places significant figures precision base binary hexadecimal octal fraction fractions \
-     notation form format rounded round ratio date time written write";
+     notation form format rounded round ratio date time written write",
+);
 /// Words of a question in whose answer capitals count.
-const CAPITAL_WORDS: &str = "file files exactly capital capitals uppercase lowercase case verb noun gene \
-     protein username password spelling spelled say said write";
+static CAPITAL_WORDS: WordList = WordList::of(
+    "file files exactly capital capitals uppercase lowercase case verb noun gene \
+     protein username password spelling spelled say said write",
+);
 /// Words before `number` that leave it a number.
-const OF_NUMBERS: &str = "the a what which whole total this that same largest smallest greatest least only \
-     natural prime even odd real positive negative exact correct one";
+static OF_NUMBERS: WordList = WordList::of(
+    "the a what which whole total this that same largest smallest greatest least only \
+     natural prime even odd real positive negative exact correct one",
+);
 /// Words between `how many` and what is counted.
 const COUNTED_LATER: &[&str] =
     &["total", "more", "additional", "whole", "full", "extra", "other", "new", "remaining", "different"];
@@ -54,11 +67,15 @@ const MEASURES: [&[&str]; 5] = [
     &["degree"],
 ];
 /// Words of a question for a measure of several units.
-const DERIVED_WORDS: &str = "per each every speed rate area volume square cubic density fast quickly ratio \
-     percent";
+static DERIVED_WORDS: WordList = WordList::of(
+    "per each every speed rate area volume square cubic density fast quickly ratio \
+     percent",
+);
 /// Phrases of a question for a share in percent.
-const PERCENT_PHRASES: &str = "what percent|what percentage|many percent|in percent|the percentage of|\
-     as a percentage";
+static PERCENT_PHRASES: PhraseList = PhraseList::of(
+    "what percent|what percentage|many percent|in percent|the percentage of|\
+     as a percentage",
+);
 
 /// Whether a request is in English, where a comma separates thousands.
 pub(super) fn is_english(request: &str) -> bool {
@@ -82,8 +99,8 @@ pub(super) fn asks_for_literal(lower: &str) -> bool {
 pub(super) fn is_about_code(lower: &str) -> bool {
     lower.contains('`')
         || lower.contains("()")
-        || words(lower).any(|word| is_in(CODE_WORDS, word))
-        || lower.contains('(') && words(lower).any(|word| is_in("return returns returned", word))
+        || words(lower).any(|word| CODE_WORDS.has(word))
+        || lower.contains('(') && words(lower).any(|word| matches!(word, "return" | "returns" | "returned"))
         || ["in c ", "in c?", "in c.", "in c+"].iter().any(|language| lower.contains(language))
 }
 
@@ -99,8 +116,8 @@ pub(super) fn calculates(asking: &str) -> bool {
     };
     let is_sum = asking.match_indices(['+', '*', '×', '·', '÷', '/', '^', '−']).any(has_term)
         || asking.contains(" x ");
-    let calculates = is_sum || words(asking).any(|word| is_in(CALCULATION_WORDS, word));
-    calculates && !words(asking).any(|word| is_in(WRITING_WORDS, word)) && !is_for_a_name(asking)
+    let calculates = is_sum || words(asking).any(|word| CALCULATION_WORDS.has(word));
+    calculates && !words(asking).any(|word| WRITING_WORDS.has(word)) && !is_for_a_name(asking)
 }
 
 /// Whether a sentence in lower case asks for a quantity: `how many` begins it or stands behind a comma or an empty word.
@@ -163,7 +180,7 @@ pub(super) fn units(lower: &str) -> Vec<&'static str> {
 /// Whether a sentence, in lower case, asks for an amount of money.
 pub(super) fn asks_for_money(asking: &str) -> bool {
     let is_in_parts = words(asking).any(|word| matches!(word, "cents" | "cent" | "pence" | "pennies"));
-    !is_in_parts && (asking.contains("how much") || words(asking).any(|word| is_in(MONEY_WORDS, word)))
+    !is_in_parts && (asking.contains("how much") || words(asking).any(|word| MONEY_WORDS.has(word)))
 }
 
 /// Whether a word multiplies the number before it.
@@ -176,13 +193,13 @@ pub(super) fn is_magnitude(word: &str) -> bool {
 /// Whether a sentence asks for a name, or for something in which capitals may count.
 pub(super) fn counts_as_written(asking: &str) -> bool {
     let asking = asking.to_lowercase();
-    is_for_a_name(&asking) || words(&asking).any(|word| is_in(CAPITAL_WORDS, word))
+    is_for_a_name(&asking) || words(&asking).any(|word| CAPITAL_WORDS.has(word))
 }
 
 /// Whether a sentence, in lower case, asks for a number that is a name: an order number.
 pub(super) fn is_for_a_name(asking: &str) -> bool {
     let words: Vec<&str> = words(asking).collect();
-    words.windows(2).any(|two| matches!(two[1], "number" | "code" | "id") && !is_in(OF_NUMBERS, two[0]))
+    words.windows(2).any(|two| matches!(two[1], "number" | "code" | "id") && !OF_NUMBERS.has(two[0]))
 }
 
 /// A number without the unit that the asking sentence names: the things that it counts, the currency of an amount, percent, or
@@ -206,7 +223,7 @@ pub(super) fn without_unit<'a>(
             return amount.trim();
         }
     }
-    let is_percent = has_phrase(asking, PERCENT_PHRASES.split('|'));
+    let is_percent = PERCENT_PHRASES.has_one(asking, |_| true);
     let percent = ["\\%", "%", " percent"].iter().find_map(|unit| text.strip_suffix(unit));
     if let Some(number) = percent.filter(|_| is_percent) {
         return number.trim_end();
@@ -233,7 +250,7 @@ pub(super) fn without_unit<'a>(
         return number;
     }
     // Speeds and areas have units of units.
-    let is_derived = asking.contains('/') || words(asking).any(|word| is_in(DERIVED_WORDS, word));
+    let is_derived = asking.contains('/') || words(asking).any(|word| DERIVED_WORDS.has(word));
     if let Some((number, unit)) = text.split_once(' ').filter(|_| !is_derived)
         && measure(unit).is_some_and(|unit| units.contains(&unit))
     {

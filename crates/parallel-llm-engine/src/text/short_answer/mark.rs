@@ -4,7 +4,8 @@
 
 use super::asked::is_magnitude;
 use super::literal::unwrapped;
-use super::sentences::{is_in, words};
+use super::sentences::words;
+use super::word_list::WordList;
 
 /// The longest line that is read, in bytes: as long as the longest option with its label.
 const LINE_BYTES_MAX: usize = 1_200;
@@ -13,17 +14,22 @@ const END_BYTES_MAX: usize = 64 * 1024;
 /// Marks without a meaning around an answer.
 const CLOSING: &[char] = &['*', '_', '`', '$', '.', '。', '"', '”', '\\', ']', ')', ' ', '\n', '\r'];
 /// Words that may stand before `answer is`.
-const LEADS: &str = "so thus therefore hence the final correct best my right and in conclusion";
+static LEADS: WordList =
+    WordList::of("so thus therefore hence the final correct best my right and in conclusion");
 /// Words that may stand right before a box: they say that it is the value.
-const BOX_LEADS: &str = "answer is are was be equals equal get have find obtain gives give yields so thus hence \
-     therefore which namely becomes conclude result value i.e result: answer: then";
+static BOX_LEADS: WordList = WordList::of(
+    "answer is are was be equals equal get have find obtain gives give yields so thus hence \
+     therefore which namely becomes conclude result value i.e result: answer: then",
+);
 /// Words that turn what a sentence says into something else.
-const DOUBTS: &str = "not never no nor neither none isn't aren't wasn't doesn't don't can't cannot wrong incorrect \
+static DOUBTS: WordList = WordList::of(
+    "not never no nor neither none isn't aren't wasn't doesn't don't can't cannot wrong incorrect \
      mistaken instead approximately about roughly around nearly almost least most than between or either but except \
-     twice half double minus nicht kein keine statt pas ne non nunca jamás";
+     twice half double minus nicht kein keine statt pas ne non nunca jamás",
+);
 /// Words that make the whole sentence depend on something.
-const CONDITIONS: &str =
-    "unless if suppose assume assuming would could might may perhaps maybe probably possibly";
+static CONDITIONS: WordList =
+    WordList::of("unless if suppose assume assuming would could might may perhaps maybe probably possibly");
 /// Signs that make a chain of equations something else.
 const UNEQUAL: [&str; 17] = [
     "<", ">", "≠", "≈", "±", "¬", "~", "≤", "≥", "\\ne", "\\le", "\\ge", "\\lt", "\\gt", "\\approx", "\\pm",
@@ -84,9 +90,9 @@ fn leads(before: &str, asking: &str) -> bool {
     let sentence = sentence.rsplit(". ").next().unwrap_or(sentence).to_lowercase();
     let bare = sentence.trim_end_matches(['$', '(', '[', '\\', ' ', '*', '_', ',', ':', '：']);
     // A clause of its own that only leads to the box says nothing: `, hence`.
-    let clause = bare.rsplit(',').find(|clause| !words(clause).all(|word| is_in(BOX_LEADS, word)));
-    let is_turned = words(clause.unwrap_or(bare)).any(|word| is_in(DOUBTS, word))
-        || words(bare).any(|word| is_in(CONDITIONS, word));
+    let clause = bare.rsplit(',').find(|clause| !words(clause).all(|word| BOX_LEADS.has(word)));
+    let is_turned = words(clause.unwrap_or(bare)).any(|word| DOUBTS.has(word))
+        || words(bare).any(|word| CONDITIONS.has(word));
     if is_turned {
         return false;
     }
@@ -101,10 +107,9 @@ fn leads(before: &str, asking: &str) -> bool {
     }
     let is_apart = sentence.trim_end_matches(['$', '[', '\\', ' ', '*']).ends_with([':', ',', '：']);
     let last = bare.rsplit([' ', '*', '_']).next().unwrap_or(bare);
-    let is_known =
-        |word| is_in(BOX_LEADS, word) || is_in(LEADS, word) || words(asking).any(|own| own == word);
+    let is_known = |word| BOX_LEADS.has(word) || LEADS.has(word) || words(asking).any(|own| own == word);
     bare.is_empty()
-        || is_in(BOX_LEADS, last)
+        || BOX_LEADS.has(last)
         || bare.ends_with(|one: char| one.is_alphabetic() || ")\"'”’".contains(one))
             && (is_apart || words(bare).all(is_known))
 }
@@ -123,9 +128,7 @@ fn is_asked_for(left: &str, asking: &str) -> bool {
     let own: Vec<&str> = words(left).collect();
     let variable = own.last().filter(|last| is_term(last));
     let is_led = own[..own.len() - usize::from(variable.is_some())].iter().all(|word| {
-        is_in(LEADS, word)
-            || is_in(BOX_LEADS, word)
-            || words(asking).any(|own| own == *word) && !is_term(word)
+        LEADS.has(word) || BOX_LEADS.has(word) || words(asking).any(|own| own == *word) && !is_term(word)
     });
     let has_sign = left.contains(['+', '-', '−', '*', '/', '·', '×', '(', '^', '_', '\\', '|'])
         || left.contains(|one: char| one.is_numeric());
@@ -214,8 +217,8 @@ fn stated(line: &str) -> Option<&str> {
     let sentence = &lower[lower[..at].rfind(['.', '!', '?', ';']).map_or(0, |end| end + 1)..at];
     // `20 m, so the answer is` leads as `so the answer is` does.
     let clause = sentence.rsplit(',').next().unwrap_or(sentence);
-    let is_plain = words(clause).all(|word| is_in(LEADS, word))
-        && !words(sentence).any(|word| is_in(CONDITIONS, word) || is_in(DOUBTS, word));
+    let is_plain = words(clause).all(|word| LEADS.has(word))
+        && !words(sentence).any(|word| CONDITIONS.has(word) || DOUBTS.has(word));
     let behind = line[at + phrase.len()..].trim_matches([':', ' ', '*']);
     // `The correct answer is:` leads to the next line.
     (is_plain && !behind.is_empty()).then_some(behind)

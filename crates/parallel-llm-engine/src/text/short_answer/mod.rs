@@ -16,9 +16,11 @@ mod prescribed;
 mod scope;
 mod sentences;
 mod truth;
+mod word_list;
 mod writing;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use crate::text::json_pointer::Pointer;
 use json::Typed;
@@ -181,13 +183,17 @@ impl Form {
 
 /// How replies are compared that are nothing but their answer: a few words, or one JSON object. Where two of them are equal, nothing
 /// stands beside them in which they differ, so this holds for any request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WholeReply(Writing);
+#[derive(Clone, Debug)]
+pub struct WholeReply {
+    request: String,
+    /// Few replies need it.
+    writing: OnceLock<Writing>,
+}
 
 impl WholeReply {
     /// How whole replies to a request are compared.
     pub fn of(request: &str) -> Self {
-        Self(Writing::of(request, String::new()))
+        Self { request: request.to_owned(), writing: OnceLock::new() }
     }
 
     /// The value of a reply; `None` if it may have more than its answer.
@@ -196,9 +202,9 @@ impl WholeReply {
         if let Some(written) = json::whole(reply) {
             return literal::exact(&written).map(Value::Json);
         }
-        let is_short =
-            !reply.contains('\n') && sentences::words(reply).take(WORDS_MAX + 1).count() <= WORDS_MAX;
-        self.0.as_written(Some(reply).filter(|_| is_short)?)
+        let is_short = !reply.contains('\n') && sentences::words(reply).nth(WORDS_MAX).is_none();
+        let writing = || self.writing.get_or_init(|| Writing::of(&self.request, String::new()));
+        is_short.then(writing)?.as_written(reply)
     }
 }
 

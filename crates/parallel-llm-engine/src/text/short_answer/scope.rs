@@ -3,7 +3,8 @@
 //! It decides what may be counted, so it errs on one side: a request that may ask for more is open. English only; of a request
 //! in another language it is not known what it asks.
 
-use super::sentences::{REQUEST_BYTES_MAX, has_phrase, is_code, is_in, paragraphs, sentences, words};
+use super::sentences::{REQUEST_BYTES_MAX, is_code, paragraphs, sentences, words};
+use super::word_list::{PhraseList, WordList};
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,35 +18,48 @@ pub(super) enum Scope {
 }
 
 /// Verbs that ask for a text.
-const OPEN_VERBS: &str = "quote remind create build generate invent paraphrase rephrase praise rate draw \
+static OPEN_VERBS: WordList = WordList::of(
+    "quote remind create build generate invent paraphrase rephrase praise rate draw \
      plot sort arrange recommend suggest advise propose explain describe discuss compare contrast justify \
      argue defend criticize critique review assess analyze analyse summarize summarise outline draft write \
      compose design plan implement refactor rewrite translate improve list name prove derive interpret \
      diagnose brainstorm tell say comment elaborate illustrate debug fix help teach persuade sketch weigh \
      rank pick choose select decide prescribe treat give show state identify include mention cite add \
-     provide make indicate present report check warn point specify clarify define";
+     provide make indicate present report check warn point specify clarify define",
+);
 /// Verbs that ask for a value.
-const CLOSED_VERBS: &str = "find compute calculate determine evaluate simplify solve factor expand express \
-     convert count add subtract multiply divide complete estimate predict classify round";
+static CLOSED_VERBS: WordList = WordList::of(
+    "find compute calculate determine evaluate simplify solve factor expand express \
+     convert count add subtract multiply divide complete estimate predict classify round",
+);
 /// Those of them that ask for a value wherever they stand.
-const VALUE_VERBS: &str = "find compute calculate determine evaluate";
+static VALUE_VERBS: WordList = WordList::of("find compute calculate determine evaluate");
 /// Words behind `how` that ask for a quantity.
-const QUANTITIES: &str = "many much long far old tall big high fast wide deep heavy large";
+static QUANTITIES: WordList = WordList::of("many much long far old tall big high fast wide deep heavy large");
 /// Verbs that say how to reply.
-const FORM_VERBS: &str = "answer put end finish conclude respond reply return output present format provide \
+static FORM_VERBS: WordList = WordList::of(
+    "answer put end finish conclude respond reply return output present format provide \
      give write state enter round express report show make begin start explain place submit indicate print \
-     choose select pick type leave say solve simplify include add specify";
+     choose select pick type leave say solve simplify include add specify",
+);
 /// Words by which a sentence about the reply is told from one about the matter.
-const FORM_WORDS: &str = "answer json boxed reasoning work letter option field nearest decimal digit digits \
-     yes true nothing only prose radians degrees";
+static FORM_WORDS: WordList = WordList::of(
+    "answer json boxed reasoning work letter option field nearest decimal digit digits \
+     yes true nothing only prose radians degrees",
+);
 /// Verbs of a sentence that neither asks nor says how to reply: `let x be`, `think step by step`.
-const NEUTRAL_VERBS: &str = "let let's assume suppose note consider use think reason remember read be do \
-     don't no only your work keep follow ignore imagine recall";
+static NEUTRAL_VERBS: WordList = WordList::of(
+    "let let's assume suppose note consider use think reason remember read be do \
+     don't no only your work keep follow ignore imagine recall",
+);
 /// Words that join two things, in the languages of Europe.
-const CONJUNCTIONS: &str = "and or und oder sowie et ou y e o u en of ed och eller og i oraz lub albo nebo \
-     и или і ve veya és vagy και ή";
+static CONJUNCTIONS: WordList = WordList::of(
+    "and or und oder sowie et ou y e o u en of ed och eller og i oraz lub albo nebo \
+     и или і ve veya és vagy και ή",
+);
 /// Words of a sentence that only says how to reply, and names for any short answer.
-const REPLY_WORDS: &str = "return returns repr a after again an and answer answers any as assertion at bare \
+static REPLY_WORDS: WordList = WordList::of(
+    "return returns repr a after again an and answer answers any as assertion at bare \
      base be begin begins behind between block box boxed braces brackets bullet by capital case character \
      choice common concise conclude containing correct decimal decimals degrees digit digits directly do e \
      e.g enclose end ends enter exact exactly express expression false field fields final finally finish \
@@ -58,12 +72,14 @@ const REPLY_WORDS: &str = "return returns repr a after again an and answer answe
      simplified single solution standard starting starts state step steps string such tag tags terms text \
      that the then there there's think this through to true tuple two type under unit units up upper use \
      using valid value vector verdict which whole with within without word working wrap write x xml yes you \
-     your zero";
+     your zero",
+);
 /// Ways to ask for the way to an answer, which is shown before it.
 const WAYS: &str = "think step by step|reason step by step|think carefully|work it out|work step by step|\
      step by step|show your work|show your steps|think it through|reason carefully";
 /// Phrases of a wish for more, in any sentence.
-const WISHES: &str = "with justification|how so|what way|would be good|i'd love|i would love|would do|\
+static WISHES: PhraseList = PhraseList::of(
+    "with justification|how so|what way|would be good|i'd love|i would love|would do|\
      i have no idea|i'd have|with reasons|with a reason|with sources|with examples|with an example|\
      your take|in your view|in your opinion|to your mind|must tell|must add|must include|always add|\
      always include|always end|always close|always tell|supply references|is appreciated|are appreciated|\
@@ -71,36 +87,47 @@ const WISHES: &str = "with justification|how so|what way|would be good|i'd love|
      i'd like|i'd also|i would like|i would also|i also want|i want|i need to know|we want|we'd like|\
      we would like|line on each|sentence on each|it for me|them for me|this for me|if so|if not|if yes|\
      i need a|i need an|i need some|we need a|i am looking for|i'm looking for|any tips|any advice|\
-     any ideas|any suggestions|any thoughts|any recommendations";
+     any ideas|any suggestions|any thoughts|any recommendations",
+);
 /// Words that begin a second question behind `and`, `or`, `but`, `then` or a comma.
-const SECOND: &str = "might shall should why what how which who whom whose when where is are was were do \
-     does did can could would will whether if";
+static SECOND: WordList = WordList::of(
+    "might shall should why what how which who whom whose when where is are was were do \
+     does did can could would will whether if",
+);
 /// Verbs by which a statement is known.
-const FINITE_VERBS: &str = "is are was were has have had can cannot will must may does do did don't doesn't \
-     isn't aren't means equals contains costs weighs starts ends takes lives";
+static FINITE_VERBS: WordList = WordList::of(
+    "is are was were has have had can cannot will must may does do did don't doesn't \
+     isn't aren't means equals contains costs weighs starts ends takes lives",
+);
 /// Words for who asks.
-const FIRST_PERSON: &str =
-    "i i'm i’m i've i’ve i'd i’d i'll i’ll me my mine myself we we're we’re we've we’ve us our ours";
+static FIRST_PERSON: WordList = WordList::of(
+    "i i'm i’m i've i’ve i'd i’d i'll i’ll me my mine myself we we're we’re we've we’ve us our ours",
+);
 /// Words that may stand before the word that asks.
-const PREPOSITIONS: &str = "by on in at for with of from to under";
+static PREPOSITIONS: WordList = WordList::of("by on in at for with of from to under");
 /// Words that no imperative begins with, so that `In a week …` is none.
-const NO_VERBS: &str = "a an the in on at of for from with by to as if when while after before during since \
+static NO_VERBS: WordList = WordList::of(
+    "a an the in on at of for from with by to as if when while after before during since \
      until because although though and or but so then that this these those each every all both half some \
      any no not only just it he she they we you i there here what which who whose why how where is are was \
      were has have had do does did can could will would should may might must given let suppose assume \
      assuming imagine consider note per than between among into over under about like unlike despite inside \
      outside once twice today yesterday also even still however besides along within without using until \
-     upon out off up down across through around behind near one";
+     upon out off up down across through around behind near one",
+);
 /// Those of them that are words of other languages too.
-const ELSEWHERE: &str = "in an on so was will no do as per is of over under me us come";
+static ELSEWHERE: WordList = WordList::of("in an on so was will no do as per is of over under me us come");
 /// Words behind a verb that make a sentence an order: `pick a laptop`.
-const OBJECTS: &str = "a an the one two three some any all each both my your his her its our their me us \
-     him it them which what whether how between exactly these those this that";
+static OBJECTS: WordList = WordList::of(
+    "a an the one two three some any all each both my your his her its our their me us \
+     him it them which what whether how between exactly these those this that",
+);
 /// Openers that say nothing of what is asked.
 const OPENERS: &str = "please|now|then|also|and|so|finally|first|next|briefly|kindly|question:|instruction|\
      task:|problem:|can you|could you|would you";
 /// Phrases of a question for a judgement, advice or an account.
-const OPEN_PHRASES: &str = "safest|easiest way|fastest way|along with|together with|coupled with|\
+static OPEN_PHRASES: PhraseList = PhraseList::of(
+    "safest|easiest way|fastest way|along with|together with|coupled with|\
      accompanied by|as well as|preferably|ideally|optimally|including what|including how|including why|\
      including a|another word|other words|is it worth|be fair|too much for|too many for|with a short|\
      with some|with its|on what evidence|why|should i|should we|should he|should she|should they|should you|\
@@ -110,10 +137,13 @@ const OPEN_PHRASES: &str = "safest|easiest way|fastest way|along with|together w
      how does|how did|how can|how could|how would|how should|how to|how is|how are|what happens|\
      what are the|what causes|what do|what does it mean|difference between|differences|compare|explain|\
      describe|bad for|good for|wise|acceptable|ethical|moral|immoral|overrated|underrated|reason|what if|\
-     what can|what could|what else|which of the two|appropriate|suitable";
+     what can|what could|what else|which of the two|appropriate|suitable",
+);
 /// Words whose difference is an amount.
-const AMOUNTS: &str = "age ages price prices cost costs height heights weight weights length lengths score \
-     scores amount amounts number numbers salary salaries income time times distance distances";
+static AMOUNTS: WordList = WordList::of(
+    "age ages price prices cost costs height heights weight weights length lengths score \
+     scores amount amounts number numbers salary salaries income time times distance distances",
+);
 /// What such a phrase may begin without asking for that: what a program prints, what something is called.
 const NOT_OPEN: &[&str] = &[
     "what do you call",
@@ -162,14 +192,16 @@ fn is_statement(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     let words: Vec<&str> = words(&lower).collect();
     // `I'm unsure whether to say something.`
-    if words.iter().any(|word| is_in(FIRST_PERSON, word)) {
+    if words.iter().any(|word| FIRST_PERSON.has(word)) {
         return false;
     }
-    let is_declined = words.first().is_some_and(|first| is_in("no not without thanks thank cheers", first));
+    let is_declined = words
+        .first()
+        .is_some_and(|first| matches!(*first, "no" | "not" | "without" | "thanks" | "thank" | "cheers"));
     is_declined
         || words.len() <= 1
         || lower.contains(['$', '=', '\\'])
-        || words.iter().any(|word| is_in(FINITE_VERBS, word) || word.contains(char::is_numeric))
+        || words.iter().any(|word| FINITE_VERBS.has(word) || word.contains(char::is_numeric))
 }
 
 /// Whether a request, of which it is not known where its sentences begin, asks for a value somewhere and gives no choice.
@@ -178,8 +210,8 @@ pub(super) fn asks_for_value(request: &str) -> bool {
     let words: Vec<&str> = words(&lower).collect();
     let asks = |at: usize| match words[at..] {
         ["how", "high" | "fast", ..] => true,
-        ["how", quantity, ..] => is_in(QUANTITIES, quantity),
-        [verb, ..] => is_in(VALUE_VERBS, verb) && !is_subject(&words, at),
+        ["how", quantity, ..] => QUANTITIES.has(quantity),
+        [verb, ..] => VALUE_VERBS.has(verb) && !is_subject(&words, at),
         [] => false,
     };
     let has_choice = words.iter().any(|word| matches!(*word, "or" | "vs" | "versus"));
@@ -198,7 +230,7 @@ pub(super) fn asks_once(request: &str) -> bool {
         |sentence: &&&str| sentence.trim_end_matches(['"', '”', '»', ' ', '*']).ends_with(['?', '？', '؟']);
     let lower = sentences.last().map(|last| last.to_lowercase()).unwrap_or_default();
     let is_joined =
-        words(&lower).any(|word| is_in(CONJUNCTIONS, word)) || lower.contains(['，', '、', ';', '；']);
+        words(&lower).any(|word| CONJUNCTIONS.has(word)) || lower.contains(['，', '、', ';', '；']);
     let questions = sentences.iter().filter(asks).count();
     let is_joined = is_joined || questions == 0 && lower.contains([',', '—', '(']);
     !is_joined
@@ -265,22 +297,22 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     }
     let end = sentence.trim_end_matches(['"', '”', ')', ' ', '$', '*']);
     // Many leave the mark out.
-    let is_asking =
-        is_in("what what's who who's which how", first) && !end.ends_with(['.', '!', ':', ';', ',']);
+    let is_asking = matches!(first, "what" | "what's" | "who" | "who's" | "which" | "how")
+        && !end.ends_with(['.', '!', ':', ';', ',']);
     let is_question = end.ends_with(['?', '？', '؟']) || is_asking;
-    if has_phrase(&lower, WISHES.split('|')) {
+    if WISHES.has_one(&lower, |_| true) {
         return Kind::Open;
     }
     // `in what year, and on what evidence`; `use it in a sentence`; `, remind me of it`
     let joins = |three: &[&str]| {
         matches!(three[0], "and" | "or" | "but")
-            && is_in(PREPOSITIONS, three[1])
+            && PREPOSITIONS.has(three[1])
             && matches!(three[2], "what" | "which" | "whom")
     };
     let reminds = |piece: &str| {
         matches!(self::words(piece).nth(1), Some("me" | "us")) && !piece.starts_with(['i', 's', 't'])
     };
-    let asks_again = is_in(SECOND, first)
+    let asks_again = SECOND.has(first)
         && !matches!(first, "if" | "when" | "where" | "whether")
         && [", what ", ", how ", ", why "].iter().any(|again| lower.contains(again));
     let is_used = matches!(words[..], ["use", "it" | "this" | "that" | "them" | "each" | "both", ..]);
@@ -297,15 +329,15 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     // `(draw its graph)`, `, explain why`
     let mut insertions =
         lower.split(['(', '[', '—', '–', ';']).skip(1).chain(lower.split(", ").skip(1).filter(has_object));
-    if insertions.any(|inside| self::words(inside).next().is_some_and(|verb| is_in(OPEN_VERBS, verb))) {
+    if insertions.any(|inside| self::words(inside).next().is_some_and(|verb| OPEN_VERBS.has(verb))) {
         return Kind::Open;
     }
-    let is_order = is_in(OPEN_VERBS, first) || is_in(FORM_VERBS, first) && !is_in(CLOSED_VERBS, first);
+    let is_order = OPEN_VERBS.has(first) || FORM_VERBS.has(first) && !CLOSED_VERBS.has(first);
     if is_order || is_unknown_order(&lower, &words, is_question) {
         return Kind::Open;
     }
     let asks = parts(&words).filter(|part| asks_value(part, is_question)).count();
-    let orders = parts(&words).skip(1).any(|part| is_in(OPEN_VERBS, part[0]));
+    let orders = parts(&words).skip(1).any(|part| OPEN_VERBS.has(part[0]));
     match asks {
         // A question in words that are not known.
         0 if is_question && has_open_phrase(&lower, &words, has_options) => Kind::Open,
@@ -332,20 +364,18 @@ fn behind_form(text: &str) -> &str {
 
 /// Whether a word says how to reply, or is a name for any short answer.
 pub(super) fn is_of_reply(word: &str) -> bool {
-    is_in(REPLY_WORDS, word)
-        || word.len() == 1
-        || word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    REPLY_WORDS.has(word) || word.len() == 1 || word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
 /// Whether the second word of a text is an object of the first.
 fn has_object(text: &&str) -> bool {
-    words(text).nth(1).is_some_and(|object| is_in(OBJECTS, object) || object == "why")
+    words(text).nth(1).is_some_and(|object| OBJECTS.has(object) || object == "why")
 }
 
 /// Whether a sentence may be in English: one of its words is common there, it has a number, or it is a word alone.
 fn may_be_english(words: &[&str]) -> bool {
     let is_common = |word: &&str| {
-        [NO_VERBS, OBJECTS, CLOSED_VERBS].iter().any(|all| is_in(all, word)) && !is_in(ELSEWHERE, word)
+        [&NO_VERBS, &OBJECTS, &CLOSED_VERBS].iter().any(|all| all.has(word)) && !ELSEWHERE.has(word)
     };
     words.len() == 1 || words.iter().any(|word| is_common(word) || word.contains(char::is_numeric))
 }
@@ -354,15 +384,16 @@ fn may_be_english(words: &[&str]) -> bool {
 fn parts<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a [&'a str]> {
     let is_end = |at: &usize| {
         let is_conjunction = matches!(words[at - 1], "and" | "or" | "but" | "then" | "also" | "plus");
-        let is_of_what = is_in(PREPOSITIONS, words[*at])
+        let is_of_what = PREPOSITIONS.has(words[*at])
             && words.get(at + 1).is_some_and(|next| matches!(*next, "what" | "which" | "whom" | "whose"));
-        let begins = |list| is_in(list, words[*at]);
+        let begins = |list: &WordList| list.has(words[*at]);
         // `May` is a month, too.
         let may = words[*at] == "may"
             && words
                 .get(at + 1)
                 .is_some_and(|next| matches!(*next, "he" | "she" | "they" | "we" | "you" | "i" | "it"));
-        is_conjunction && (may || is_of_what || begins(SECOND) || begins(OPEN_VERBS) || begins(CLOSED_VERBS))
+        is_conjunction
+            && (may || is_of_what || begins(&SECOND) || begins(&OPEN_VERBS) || begins(&CLOSED_VERBS))
     };
     let mut ends: Vec<usize> = (1..words.len()).filter(is_end).collect();
     ends.insert(0, 0);
@@ -373,51 +404,86 @@ fn parts<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a [&'a str]> {
 /// Whether a part of a sentence asks for a value.
 fn asks_value(part: &[&str], is_question: bool) -> bool {
     // `Which design?` may ask for a judgement.
-    let begins = is_in(SECOND, part[0])
+    let begins = SECOND.has(part[0])
         && !matches!(part[0], "if" | "when" | "where" | "whether" | "what" | "which" | "how" | "why");
     let asks = |words: &[&str]| match words {
-        ["how", quantity, ..] => is_in(QUANTITIES, quantity),
+        ["how", quantity, ..] => QUANTITIES.has(quantity),
         ["what" | "which" | "what's" | "what’s", _, _, ..] => true,
         _ => false,
     };
-    is_in(CLOSED_VERBS, part[0])
+    CLOSED_VERBS.has(part[0])
         || is_question && (begins || part[0] == "may" || (0..part.len()).any(|at| asks(&part[at..])))
-        || (0..part.len()).any(|at| is_in(VALUE_VERBS, part[at]) && !is_subject(part, at))
+        || (0..part.len()).any(|at| VALUE_VERBS.has(part[at]) && !is_subject(part, at))
 }
 
 /// Whether the verb at this place has a subject before it, so that it is no order: `to find`, `we find`.
 fn is_subject(part: &[&str], at: usize) -> bool {
-    at > 0 && is_in("to we i you they can will could would must not who that", part[at - 1])
+    at > 0
+        && matches!(
+            part[at - 1],
+            "to" | "we"
+                | "i"
+                | "you"
+                | "they"
+                | "can"
+                | "will"
+                | "could"
+                | "would"
+                | "must"
+                | "not"
+                | "who"
+                | "that"
+        )
 }
 
 /// Whether a part of a sentence about the reply asks for more than the answer and the way to it.
 fn is_beside_reply(part: &[&str]) -> bool {
-    let is_reply = is_in("give show state write explain say express solve simplify", part[0]);
-    let is_clause = is_in("is are was were do does did can could would will if when where who", part[0]);
-    let is_of_answer = |word: &&str| is_in("answer reasoning work steps step final result", word);
+    let is_reply = matches!(
+        part[0],
+        "give" | "show" | "state" | "write" | "explain" | "say" | "express" | "solve" | "simplify"
+    );
+    let is_clause = matches!(
+        part[0],
+        "is" | "are"
+            | "was"
+            | "were"
+            | "do"
+            | "does"
+            | "did"
+            | "can"
+            | "could"
+            | "would"
+            | "will"
+            | "if"
+            | "when"
+            | "where"
+            | "who"
+    );
+    let is_of_answer = |word: &&str| {
+        matches!(*word, "answer" | "reasoning" | "work" | "steps" | "step" | "final" | "result")
+    };
     let is_part_of_reply = is_reply && part.iter().any(is_of_answer);
     !is_clause && !is_part_of_reply && part[0] != "round"
 }
 
 /// Whether a sentence says how to reply.
 fn is_about_reply(first: &str, words: &[&str], has_form: bool) -> bool {
-    let is_of_reply = words.iter().any(|word| is_in(FORM_WORDS, word));
+    let is_of_reply = words.iter().any(|word| FORM_WORDS.has(word));
     // `Reply in English.`, `End with a line Answer: N`
     let is_reply = matches!(first, "answer" | "reply" | "respond") && words.len() <= 6
         || matches!(first, "end" | "finish" | "conclude" | "begin" | "start") && words.contains(&"line")
         || matches!(first, "end" | "finish" | "conclude") && words.get(1) == Some(&"with") && has_form;
-    is_in(NEUTRAL_VERBS, first) && !words.contains(&"why")
-        || is_in(FORM_VERBS, first) && (is_of_reply || is_reply)
+    NEUTRAL_VERBS.has(first) && !words.contains(&"why") || FORM_VERBS.has(first) && (is_of_reply || is_reply)
 }
 
 /// Whether a sentence is an order that the lists do not know: a verb with its object, `pick a laptop`.
 fn is_unknown_order(lower: &str, words: &[&str], is_question: bool) -> bool {
     let [first, second, ..] = words else { return false };
-    let is_known = [NO_VERBS, CLOSED_VERBS, NEUTRAL_VERBS].iter().any(|all| is_in(all, first));
+    let is_known = [&NO_VERBS, &CLOSED_VERBS, &NEUTRAL_VERBS].iter().any(|all| all.has(first));
     let is_verb = first.len() > 1 && first.bytes().all(|byte| byte.is_ascii_lowercase());
     // A comma makes it a name with an apposition: `Alfie, the albatross`.
     let is_joined = lower[first.len()..].strip_prefix(' ').is_some_and(|rest| rest.starts_with(second));
-    let has_object = is_in(OBJECTS, second) && !(is_question && is_in(SECOND, second));
+    let has_object = OBJECTS.has(second) && !(is_question && SECOND.has(second));
     is_verb && !is_known && !first.ends_with("ly") && !first.ends_with("ing") && is_joined && has_object
 }
 
@@ -426,15 +492,15 @@ fn has_open_phrase(lower: &str, words_of: &[&str], has_options: bool) -> bool {
     let is_quantity = words_of
         .windows(2)
         .any(|two| two[0] == "how" && matches!(two[1], "many" | "much" | "long" | "far" | "old"));
-    let counts = |phrase: &&str| {
-        let is_amount = phrase.starts_with("difference") && words_of.iter().any(|word| is_in(AMOUNTS, word));
-        let is_why = matches!(*phrase, "why" | "explain" | "your opinion" | "pros and cons" | "do you think");
-        let is_advice = matches!(*phrase, "should i" | "should we" | "should you");
+    let counts = |phrase: &str| {
+        let is_amount = phrase.starts_with("difference") && words_of.iter().any(|word| AMOUNTS.has(word));
+        let is_why = matches!(phrase, "why" | "explain" | "your opinion" | "pros and cons" | "do you think");
+        let is_advice = matches!(phrase, "should i" | "should we" | "should you");
         let is_answered = has_options || is_quantity && phrase.starts_with("should") && !is_advice;
         is_why || !is_answered && !is_amount
     };
     let plain = NOT_OPEN.iter().fold(lower.to_owned(), |plain, known| plain.replace(known, ""));
-    has_phrase(&plain, OPEN_PHRASES.split('|').filter(counts))
+    OPEN_PHRASES.has_one(&plain, counts)
 }
 
 fn without_openers(lower: &str) -> String {

@@ -3,20 +3,6 @@
 /// The longest request that is read, in bytes. A longer one is a document with a question somewhere in it.
 pub(super) const REQUEST_BYTES_MAX: usize = 64 * 1024;
 
-/// Whether a list of words, separated by blanks, has this one.
-pub(super) fn is_in(list: &str, word: &str) -> bool {
-    let bytes = list.as_bytes();
-    let is_end = |at: usize| bytes.get(at).is_none_or(|byte| *byte == b' ');
-    let is_whole = |at: usize| is_end(at + word.len()) && (at == 0 || is_end(at - 1));
-    !word.is_empty() && memchr::memmem::find_iter(bytes, word).any(is_whole)
-}
-
-/// Whether a text in lower case has one of these phrases, as words.
-pub(super) fn has_phrase<'a>(lower: &str, mut phrases: impl Iterator<Item = &'a str>) -> bool {
-    let padded = format!(" {} ", words(lower).collect::<Vec<_>>().join(" "));
-    phrases.any(|phrase| padded.contains(&format!(" {phrase} ")))
-}
-
 /// The words of a text in lower case, without the marks around them.
 pub(super) fn words(lower: &str) -> impl Iterator<Item = &str> {
     lower

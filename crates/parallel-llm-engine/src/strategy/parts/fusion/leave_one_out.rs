@@ -7,7 +7,7 @@
 //! This protects from one answer that misleads the synthesizer, not from two that work together. It cannot distinguish a
 //! misleading answer from one that alone is right, so the outcome names the seat.
 
-use crate::agreement::{Agreement, AnswerText};
+use crate::agreement::{Agreement, AnswerText, Comparison};
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
@@ -150,7 +150,8 @@ impl Distances {
         // Seat numbers serve as indices here: the list has at most twice a panel and one, which they can count.
         let numbered =
             all.iter().enumerate().map(|(index, text)| (SeatNumber::at(index), AnswerText::from(*text)));
-        let agreement = Agreement::of(question, numbered).filter(|agreement| agreement.value().is_some());
+        let agreement = Agreement::of(&Comparison::of(question), numbered)
+            .filter(|agreement| agreement.value().is_some());
         let values = agreement.map(|agreement| {
             let cluster_of = |index: usize| {
                 agreement.clusters.iter().position(|cluster| cluster.seats.contains(&SeatNumber::at(index)))
