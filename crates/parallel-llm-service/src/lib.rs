@@ -43,10 +43,9 @@ pub use ports::{CheckKey, Disconnect, FetchCredit, FetchTime, OPENROUTER, OpenCi
 pub use readiness::{Readiness, Unready};
 pub use redaction::redacted;
 pub use runs::{
-    AgreementMatrix, BudgetDay, BudgetHour, CalibrationFile, Costs, Coverage, Database, Figures, History,
-    HistoryPlace, Hold, Insights, Journals, KnownRun, ModelInsight, ModelLatency, ModelReliability,
-    ModelSpending, ModelWins, PairAgreement, PastRun, PurgeSelection, PurgeStage, Purging, Quantiles,
-    ReliabilityCell, Retention, RunHandle, Runs, Share, Spending, SpendingCell, Statistics, StoreCheck,
-    Verdict, checker, files,
+    BudgetDay, BudgetHour, CalibrationFile, Costs, Coverage, Database, Figures, History, HistoryPlace, Hold,
+    Insights, Journals, KnownRun, ModelInsight, ModelLatency, ModelReliability, ModelSpending, PastRun,
+    PurgeSelection, PurgeStage, Purging, Quantiles, ReliabilityCell, Retention, RunHandle, Runs, Share,
+    Spending, SpendingCell, Statistics, StoreCheck, Verdict, checker, files,
 };
 pub use services::{Parts, Services};

@@ -118,20 +118,11 @@ impl Store {
         whose: RunScope<'_>,
         since_ms: Option<i64>,
     ) -> Result<Vec<SeatFact>, Failure> {
-        self.newest_seat_facts(whose, since_ms, SEAT_FACTS_MAX).await
-    }
-
-    /// The same, but at most `facts_max`.
-    pub async fn newest_seat_facts(
-        &self,
-        whose: RunScope<'_>,
-        since_ms: Option<i64>,
-        facts_max: usize,
-    ) -> Result<Vec<SeatFact>, Failure> {
         let since_ms = since_ms.unwrap_or(i64::MIN);
         let asked_by = whose.name().map(str::to_owned);
-        let facts =
-            move |reader: &Reader<'_>| Ok(reader.seat_facts(asked_by.as_deref(), since_ms, facts_max)?);
+        let facts = move |reader: &Reader<'_>| {
+            Ok(reader.seat_facts(asked_by.as_deref(), since_ms, SEAT_FACTS_MAX)?)
+        };
         let facts = self.shared.database.read(facts).await?;
         Ok(facts.into_iter().filter(StoredFact::is_sound).map(|stored| stored.fact).collect())
     }

@@ -24,8 +24,8 @@ pub use backup::{Database, HistoryPlace, StoreCheck};
 pub use calibration::CalibrationFile;
 pub use cost::{Costs, Spending};
 pub use figures::{
-    AgreementMatrix, BudgetDay, BudgetHour, Coverage, Figures, ModelLatency, ModelReliability, ModelSpending,
-    ModelWins, PairAgreement, Quantiles, ReliabilityCell, Share, SpendingCell,
+    BudgetDay, BudgetHour, Coverage, Figures, ModelLatency, ModelReliability, ModelSpending, Quantiles,
+    ReliabilityCell, Share, SpendingCell,
 };
 pub use handle::{Hold, RunHandle};
 pub use history::{History, KnownRun, PastRun};

@@ -3,12 +3,9 @@
 //! Invariants: no chart depends on colours alone; a foreign name is text; without data there is no picture; and the attributes
 //! of a picture hold no style, which the page's policy would not let run.
 
-mod agreement;
 mod budget;
 mod canvas;
-mod cost_quality;
 mod figure;
-mod intervals;
 mod latency;
 mod reliability;
 mod rows;
@@ -29,10 +26,6 @@ pub(crate) fn all(figures: &Figures) -> Vec<Figure> {
         reliability::figure(figures),
         spending::figure(figures),
         budget::figure(figures),
-        intervals::wins(figures),
-        cost_quality::figure(figures),
-        intervals::value(figures),
-        agreement::figure(figures),
     ]
 }
 

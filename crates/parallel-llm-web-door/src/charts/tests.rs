@@ -1,9 +1,8 @@
 //! A small case of each figure, whole, and histories that are empty, crowded or hostile.
 
 use parallel_llm_service::{
-    AgreementMatrix, BudgetDay, BudgetHour, Coverage, Figures, Insights, ModelInsight, ModelLatency,
-    ModelReliability, ModelSpending, ModelWins, PairAgreement, Quantiles, ReliabilityCell, Share,
-    SpendingCell, Verdict,
+    BudgetDay, BudgetHour, Coverage, Figures, ModelLatency, ModelReliability, ModelSpending, Quantiles,
+    ReliabilityCell, Share, SpendingCell,
 };
 
 use super::*;
@@ -23,20 +22,9 @@ fn nothing() -> Figures {
         step_ms: DAY_MS,
         cases_min: 10,
         calls: none,
-        seats: none,
         latency: Vec::new(),
         reliability: Vec::new(),
         spending: Vec::new(),
-        agreement: AgreementMatrix { models: Vec::new(), runs: 0, pairs: Vec::new() },
-        wins: Vec::new(),
-        value: Insights {
-            schema: 1,
-            since_ms: None,
-            runs: 0,
-            runs_uninformative: 0,
-            runs_min: 20,
-            models: Vec::new(),
-        },
         budget: BudgetDay {
             day_start_ms: 20_780 * DAY_MS,
             limit_usd: None,
@@ -61,46 +49,6 @@ fn latency(model: Option<&str>, p90: Option<u64>) -> ModelLatency {
         whole_answer: Some(times),
         first_token_calls: 117,
         first_token: Some(times),
-    }
-}
-
-fn wins(model: &str, wins: u64, cost: Option<f64>, is_on_pareto_line: bool) -> ModelWins {
-    let share = wins as f64 / 40.0;
-    ModelWins {
-        model: model.to_owned(),
-        runs: 40,
-        wins,
-        share: Some(Share { share, interval: [share - 0.1, share + 0.1] }),
-        chance_share: 0.25,
-        cost_per_run_usd: cost,
-        runs_of_unknown_cost: 0,
-        is_on_pareto_line,
-    }
-}
-
-fn insight(model: &str, runs: u64, verdict: Verdict) -> ModelInsight {
-    ModelInsight {
-        model: model.to_owned(),
-        runs,
-        seats: runs,
-        answered: runs,
-        late: 0,
-        failed: 0,
-        refused: 0,
-        other: 0,
-        base_runs: 3,
-        drawn_runs: 2,
-        mattered_runs: 5,
-        mattered_share: 0.25,
-        mattered_interval: [0.1, 0.5],
-        cost_usd: Some(0.5),
-        cost_per_run_usd: Some(0.01),
-        seats_of_unknown_cost: 0,
-        panel_cost_usd: None,
-        mean_ms: None,
-        verdict,
-        more_runs: None,
-        sentence: "it mattered".to_owned(),
     }
 }
 
@@ -199,46 +147,6 @@ fn the_budget_burns_down_to_now() {
 }
 
 #[test]
-fn wins_stand_beside_chance_and_value_beside_one_run_in_ten() {
-    let few = ModelWins { runs: 3, share: None, ..wins("new/one", 2, None, false) };
-    let figures = Figures { wins: vec![wins("openai/gpt", 20, None, false), few], ..nothing() };
-    insta::assert_snapshot!("wins", shown(&find(&figures, "wins")));
-    let models = vec![
-        insight("openai/gpt", 40, Verdict::Keep),
-        insight("a/b", 40, Verdict::LeaveOut),
-        insight("c/d", 40, Verdict::Open),
-        insight("new/one", 2, Verdict::Open),
-    ];
-    let value = Insights { runs: 40, models, ..nothing().value };
-    insta::assert_snapshot!("value", shown(&find(&Figures { value, ..nothing() }, "value")));
-}
-
-#[test]
-fn cost_and_quality_join_the_models_that_nothing_beats() {
-    let wins = vec![
-        wins("openai/gpt", 20, Some(0.04), true),
-        wins("a/cheap", 8, Some(0.001), true),
-        wins("b/beaten", 8, Some(0.02), false),
-        wins("c/unknown", 4, None, false),
-    ];
-    insta::assert_snapshot!(shown(&find(&Figures { wins, ..nothing() }, "cost-quality")));
-}
-
-#[test]
-fn agreement_has_a_cell_for_each_two_models() {
-    let share = Some(Share { share: 0.8, interval: [0.49, 0.943] });
-    let agreement = AgreementMatrix {
-        models: ["openai/gpt", "x-ai/grok", "new/one"].map(str::to_owned).into(),
-        runs: 12,
-        pairs: vec![
-            PairAgreement { one: 0, other: 1, runs: 10, equal: 8, share },
-            PairAgreement { one: 0, other: 2, runs: 2, equal: 2, share: None },
-        ],
-    };
-    insta::assert_snapshot!(shown(&find(&Figures { agreement, ..nothing() }, "agreement")));
-}
-
-#[test]
 fn a_user_without_runs_sees_sentences_and_no_pictures_but_the_budget() {
     let figures = all(&nothing());
     for figure in &figures {
@@ -257,10 +165,6 @@ fn crowded(names: &[String]) -> Figures {
         start_ms: 0,
         answered: model.len() as u64,
         ..ReliabilityCell::default()
-    };
-    let pairs = |one: usize| {
-        let share = Some(Share { share: 1.0, interval: [0.0, 1.0] });
-        (one + 1..names.len()).map(move |other| PairAgreement { one, other, runs: 10, equal: 10, share })
     };
     let spending = |model: &String| ModelSpending {
         model: Some(model.clone()),
@@ -281,16 +185,6 @@ fn crowded(names: &[String]) -> Figures {
         latency: names.iter().map(|name| latency(Some(name), Some(0))).collect(),
         reliability: names.iter().map(reliability).collect(),
         spending: names.iter().map(spending).collect(),
-        agreement: AgreementMatrix {
-            models: names.to_vec(),
-            runs: 10,
-            pairs: (0..names.len()).flat_map(pairs).collect(),
-        },
-        wins: names.iter().map(|name| wins(name, 0, Some(0.0), true)).collect(),
-        value: Insights {
-            models: names.iter().map(|name| insight(name, 40, Verdict::Keep)).collect(),
-            ..nothing().value
-        },
         ..nothing()
     }
 }

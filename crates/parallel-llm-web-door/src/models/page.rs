@@ -152,13 +152,10 @@ fn periods(chosen: u32) -> Vec<Period> {
 
 /// How much the figures are made of.
 fn coverage(figures: &Figures) -> String {
-    let part = |is_complete: bool| if is_complete { "" } else { ", the newest ones only" };
     format!(
-        "Made of {} calls{} and {} seats{}. Shares and quantiles are given for {} cases or more.",
+        "Made of {} calls{}. Shares and quantiles are given for {} cases or more.",
         count(figures.calls.count),
-        part(figures.calls.is_complete),
-        count(figures.seats.count),
-        part(figures.seats.is_complete),
+        if figures.calls.is_complete { "" } else { ", the newest ones only" },
         figures.cases_min
     )
 }

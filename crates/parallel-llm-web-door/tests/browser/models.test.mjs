@@ -6,7 +6,7 @@ import { PHONE } from './browser.mjs';
 import { AT_ONCE, MODELS, words } from './program.mjs';
 import { setUp } from './setup.mjs';
 
-const FIGURES = ['latency', 'first-token', 'reliability', 'cost', 'budget', 'wins', 'cost-quality', 'value', 'agreement'];
+const FIGURES = ['latency', 'first-token', 'reliability', 'cost', 'budget'];
 // Enough for a share, and failures: so few that the model is still asked.
 const RUNS = 10;
 const FAILED = 2;
@@ -53,7 +53,7 @@ test('after some runs every figure has a picture, a table and a CSV of the same 
   }
   for (const options of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { viewport: PHONE }]) {
     await visited(options, async visitor => {
-      for (const id of FIGURES.filter(id => id !== 'value')) {
+      for (const id of FIGURES) {
         assert.equal(await visitor.page.locator(`#${id} svg[role=img] title`).count(), 1, id);
       }
     });
@@ -65,8 +65,6 @@ test('after some runs every figure has a picture, a table and a CSV of the same 
   assert.deepEqual([failed.failed, failed.answered, failed.whole_answer], [FAILED, 0, null]);
   const cells = figures.reliability.find(({ model }) => model === failing).cells;
   assert.equal(cells.reduce((sum, cell) => sum + cell.upstream, 0), FAILED);
-  const [pair] = figures.agreement.pairs;
-  assert.deepEqual([pair.runs, pair.equal], [RUNS, RUNS]);
   assert.ok(figures.budget.limit_usd === 2 && figures.budget.left_usd < 2);
 
   const latency = await csv('latency');

@@ -1,10 +1,9 @@
-//! Figures about models: latency, reliability, cost, agreement, wins, value, and the budget of the day.
+//! Figures about models: latency, reliability, cost, and the budget of the day.
 //!
-//! Pure folds over the facts that the store keeps of calls and seats, which outlive their runs and hold no text. Invariants:
-//! a failure is counted and never dropped; an unknown cost is null and never zero; every share has its number of runs and
+//! Pure folds over the facts that the store keeps of calls, which outlive their runs and hold no text. Invariants:
+//! a failure is counted and never dropped; an unknown cost is null and never zero; every share has its number of calls and
 //! its interval, and none is given for fewer than [`CASES_MIN`](share::CASES_MIN).
 
-mod agreement;
 mod budget;
 mod latency;
 mod names;
@@ -12,30 +11,24 @@ mod period;
 mod reliability;
 mod share;
 mod spending;
-mod wins;
 
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_store::{CallFacts, SeatFact, Store};
+use parallel_llm_store::{CallFacts, Store};
 use serde::Serialize;
 
-pub use agreement::{AgreementMatrix, PairAgreement};
 pub use budget::{BudgetDay, BudgetHour};
 pub use latency::{ModelLatency, Quantiles};
 pub use reliability::{ModelReliability, ReliabilityCell};
 pub use share::Share;
 pub use spending::{ModelSpending, SpendingCell};
-pub use wins::ModelWins;
 
-use super::insights::{self, Insights};
 use super::statistics::Statistics;
 use crate::access::Scope;
-use names::{MODELS_MAX, ModelNames};
+use names::ModelNames;
 use period::Period;
 
 /// The version of the format.
 const SCHEMA: u32 = 1;
-/// The most seats read for the figures: as many as calls, for the same reason.
-const SEATS_MAX: usize = 5_000;
 
 /// Figures about the models of a period.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,24 +42,16 @@ pub struct Figures {
     /// The length of a cell of reliability and spending, in milliseconds: an hour, a day, or several days. Cells begin at
     /// multiples of it since 1970.
     pub step_ms: i64,
-    /// The fewest calls or runs for a share or a quantile.
+    /// The fewest calls for a share or a quantile.
     pub cases_min: u64,
     /// The calls behind latency, reliability and spending.
     pub calls: Coverage,
-    /// The seats behind agreement, wins and value.
-    pub seats: Coverage,
     /// How long calls took, a line per model.
     pub latency: Vec<ModelLatency>,
     /// How calls ended over time, a line per model.
     pub reliability: Vec<ModelReliability>,
     /// What calls cost over time, a line per model.
     pub spending: Vec<ModelSpending>,
-    /// How often two models gave equal answers.
-    pub agreement: AgreementMatrix,
-    /// How often the answer of a model won, and what its answers cost.
-    pub wins: Vec<ModelWins>,
-    /// What each model's seat was worth.
-    pub value: Insights,
     /// The budget of the day, and what was spent of it.
     pub budget: BudgetDay,
 }
@@ -85,13 +70,12 @@ pub struct Coverage {
 /// What the figures are folded from.
 struct Facts {
     calls: CallFacts,
-    seats: Vec<SeatFact>,
     budget: BudgetDay,
 }
 
 impl Statistics {
     /// The figures of the period since then (milliseconds since 1970), of thirty days by default. They read at most the
-    /// newest 5,000 calls and [`SEATS_MAX`] seats.
+    /// newest 5,000 calls.
     pub async fn figures(&self, since_ms: Option<i64>) -> Result<Figures, Failure> {
         self.principal.check(Scope::Read)?;
         let now_ms = Store::now_ms();
@@ -100,7 +84,6 @@ impl Statistics {
         let spent = store.spent_by_hour(whose, budget::day_start_ms(now_ms)).await?;
         let facts = Facts {
             calls: store.call_facts(whose, from_ms).await?,
-            seats: store.newest_seat_facts(whose, Some(from_ms), SEATS_MAX).await?,
             budget: BudgetDay::of(self.budget_day(), &spent, now_ms),
         };
         // Folding a few hundred thousand facts takes a good part of a second, in which the runtime has calls to serve.
@@ -111,12 +94,10 @@ impl Statistics {
 
 /// The figures from these facts.
 fn of(facts: Facts, from_ms: i64, now_ms: i64) -> Figures {
-    let Facts { calls: CallFacts { calls, is_complete }, seats, budget } = facts;
+    let Facts { calls: CallFacts { calls, is_complete }, budget } = facts;
     let oldest_call_ms = calls.last().map(|call| call.sent_at_ms);
     let period = Period::of(from_ms.max(oldest_call_ms.unwrap_or(from_ms)), now_ms);
     let names = ModelNames::of(&calls);
-    let mut value = insights::of(&seats, Some(from_ms));
-    value.models.truncate(MODELS_MAX);
     Figures {
         schema: SCHEMA,
         from_ms,
@@ -124,17 +105,9 @@ fn of(facts: Facts, from_ms: i64, now_ms: i64) -> Figures {
         step_ms: period.step_ms,
         cases_min: share::CASES_MIN,
         calls: Coverage { count: calls.len() as u64, oldest_ms: oldest_call_ms, is_complete },
-        seats: Coverage {
-            count: seats.len() as u64,
-            oldest_ms: seats.iter().map(|seat| seat.decided_at_ms).min(),
-            is_complete: seats.len() < SEATS_MAX,
-        },
         latency: latency::of(&calls, &names),
         reliability: reliability::of(&calls, &names, period),
         spending: spending::of(&calls, &names, period),
-        agreement: AgreementMatrix::of(&seats),
-        wins: wins::of(&seats),
-        value,
         budget,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::{Code, ModelRef, OutcomeKind, PicoUsd, ProviderId, RunId, SeatNumber, SeatStatus};
+use parallel_llm_engine::{Code, ModelRef, PicoUsd, ProviderId};
 use parallel_llm_store::{CallFact, CallResult, HourSpend};
 use serde_json::{Value, json};
 
@@ -37,31 +37,10 @@ fn failed(name: &str, days_ago: i64, code: Code) -> CallFact {
     CallFact { result, first_token_ms: None, cost: None, ..call(name, days_ago, 1_000) }
 }
 
-/// A seat of run `run` whose answer was considered and cost a cent.
-fn seat(run: u64, number: u8, name: &str) -> SeatFact {
-    SeatFact {
-        run_id: RunId::from_parts(run, 0),
-        seat: SeatNumber(number),
-        model: model(name),
-        status: SeatStatus::Answered,
-        late: false,
-        considered: true,
-        is_base: false,
-        drawn_from: false,
-        alone: false,
-        cost: Some(CENT),
-        elapsed_ms: Some(1_000),
-        decided_at_ms: NOW_MS,
-        outcome: OutcomeKind::Fused,
-        edit_ratio: Some(0.1),
-        agreement_group: None,
-    }
-}
-
-fn figures(mut calls: Vec<CallFact>, seats: Vec<SeatFact>) -> Figures {
+fn figures(mut calls: Vec<CallFact>) -> Figures {
     calls.sort_by_key(|call| -call.sent_at_ms);
     let budget = BudgetDay::of(None, &[], NOW_MS);
-    let facts = Facts { calls: CallFacts { calls, is_complete: true }, seats, budget };
+    let facts = Facts { calls: CallFacts { calls, is_complete: true }, budget };
     of(facts, NOW_MS - 30 * DAY_MS, NOW_MS)
 }
 
@@ -71,16 +50,15 @@ fn shown(figure: &impl Serialize) -> Value {
 
 #[test]
 fn an_empty_history_has_no_lines_and_no_numbers_that_are_not_numbers() {
-    let figures = shown(&figures(Vec::new(), Vec::new()));
+    let figures = shown(&figures(Vec::new()));
     let hours = figures["budget"]["hours"].as_array().unwrap();
     assert_eq!(
         (hours.len(), &hours[21]),
         (22, &json!({"hour": 21, "spent_usd": 0.0, "unknown_cost_max_usd": 0.0}))
     );
-    for name in ["latency", "reliability", "spending", "wins"] {
+    for name in ["latency", "reliability", "spending"] {
         assert_eq!(figures[name], json!([]), "{name}");
     }
-    assert_eq!(figures["agreement"], json!({"models": [], "runs": 0, "pairs": []}));
     assert_eq!(figures["calls"], json!({"count": 0, "oldest_ms": null, "is_complete": true}));
     assert_eq!(figures["step_ms"], DAY_MS);
 }
@@ -93,7 +71,7 @@ fn latency_counts_failed_calls_as_endless_and_leaves_out_those_that_say_nothing(
     calls.push(CallFact { result: CallResult::Cancelled, ..call("a", 1, 9) });
     calls.push(CallFact { first_token_ms: None, ..call("b", 1, 2_000) });
     assert_eq!(
-        shown(&figures(calls, Vec::new()).latency),
+        shown(&figures(calls).latency),
         json!([
             {
                 "model": "a", "calls": 10, "answered": 7, "cut": 1, "failed": 2, "unmeasured": 1,
@@ -120,7 +98,7 @@ fn reliability_and_spending_have_a_cell_for_each_day_with_calls() {
         CallFact { result: CallResult::UnderWay, cost: None, ..call("b", 0, 1) },
     ];
     calls.extend((0..7).map(|_| call("a", 0, 1_000)));
-    let figures = figures(calls, Vec::new());
+    let figures = figures(calls);
     let midnight = NOW_MS.div_euclid(DAY_MS) * DAY_MS;
     let cell = |start_ms: i64, counts: [u64; 6]| {
         let [answered, cut, rate_limited, upstream, other, unmeasured] = counts;
@@ -165,79 +143,12 @@ fn reliability_and_spending_have_a_cell_for_each_day_with_calls() {
 fn models_beyond_the_first_two_dozen_share_a_line() {
     let mut calls: Vec<CallFact> = (0..64).map(|number| call(&format!("m{number}"), 0, 1_000)).collect();
     calls.push(call("m63", 0, 1_000));
-    let figures = figures(calls, Vec::new());
+    let figures = figures(calls);
     let lines: Vec<_> = figures.latency.iter().map(|line| (line.model.as_deref(), line.calls)).collect();
     assert_eq!((lines.len(), lines[0], lines[24]), (25, (Some("m63"), 2), (None, 40)));
     assert_eq!(figures.spending[24].calls, 40);
     let measured: u64 = figures.reliability[24].cells.iter().map(ReliabilityCell::measured).sum();
     assert_eq!((measured, figures.step_ms), (40, HOUR_MS), "all of them were sent within two days");
-}
-
-#[test]
-fn agreement_compares_two_models_once_a_run_and_only_what_can_be_compared() {
-    let grouped =
-        |run: u64, number, name: &str, group| SeatFact { agreement_group: group, ..seat(run, number, name) };
-    let mut seats = Vec::new();
-    for run in 0..10 {
-        seats.push(grouped(run, 1, "a", Some(1)));
-        seats.push(grouped(run, 2, "b", Some(if run < 8 { 1 } else { 2 })));
-        // A second seat of a model does not count.
-        seats.push(grouped(run, 3, "a", Some(3)));
-    }
-    seats.push(grouped(10, 1, "a", Some(1)));
-    seats.push(grouped(10, 2, "b", None));
-    seats.push(grouped(11, 1, "a", Some(1)));
-    seats.push(grouped(11, 2, "c", Some(1)));
-    seats.push(SeatFact { considered: false, ..grouped(11, 3, "b", Some(1)) });
-    assert_eq!(
-        shown(&figures(Vec::new(), seats).agreement),
-        json!({
-            "models": ["a", "b", "c"],
-            "runs": 11,
-            "pairs": [
-                {"one": 0, "other": 1, "runs": 10, "equal": 8, "share": Share::of(8, 10)},
-                {"one": 0, "other": 2, "runs": 1, "equal": 1, "share": null}
-            ]
-        })
-    );
-}
-
-#[test]
-fn a_win_needs_another_answer_and_the_pareto_line_holds_what_nothing_beats() {
-    let mut seats = Vec::new();
-    for run in 0..20 {
-        let wins = if run < 12 { "a" } else { "b" };
-        for (number, name, cents) in [(1, "a", 4), (2, "b", 1), (3, "c", 2)] {
-            let is_base = name == wins;
-            seats.push(SeatFact { is_base, cost: Some(CENT.times(cents)), ..seat(run, number, name) });
-        }
-        seats.push(SeatFact { cost: None, ..seat(run, 4, "d") });
-    }
-    // None of these runs has a winner among several answers.
-    seats.push(SeatFact { is_base: true, alone: true, ..seat(30, 1, "a") });
-    seats.extend([seat(31, 1, "a"), seat(31, 2, "b")]);
-    let verbatim = |seat| SeatFact { outcome: OutcomeKind::Verbatim, ..seat };
-    seats.extend([verbatim(SeatFact { is_base: true, ..seat(32, 1, "a") }), verbatim(seat(32, 2, "b"))]);
-    let found = figures(Vec::new(), seats).wins;
-    let line = |name: &str, wins, cost_usd: Option<f64>, is_on_pareto_line| ModelWins {
-        model: name.to_owned(),
-        runs: 20,
-        wins,
-        share: Share::of(wins, 20),
-        chance_share: 0.25,
-        cost_per_run_usd: cost_usd,
-        runs_of_unknown_cost: if cost_usd.is_none() { 20 } else { 0 },
-        is_on_pareto_line,
-    };
-    assert_eq!(
-        found,
-        [
-            line("a", 12, Some(0.04), true),
-            line("b", 8, Some(0.01), true),
-            line("c", 0, Some(0.02), false),
-            line("d", 0, None, false),
-        ]
-    );
 }
 
 #[test]
