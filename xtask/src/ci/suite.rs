@@ -13,7 +13,7 @@ use crate::program::Program;
 /// Time limit of the tests, which took 18 minutes on two busy cores.
 const TIME_MAX: Duration = Duration::from_mins(45);
 /// Concurrent tests per core: most tests wait for a program or a clock most of the time.
-const TESTS_PER_CORE: usize = 2;
+const TESTS_PER_CORE: usize = 3;
 /// The long tests, as arguments of `cargo`; the stage `tests` leaves them out or runs them at a small size.
 const LONG: &[&str] = &[
     "test -p parallel-llm-mcp --locked --test program -- --ignored dialects:: memory::",
