@@ -1,16 +1,32 @@
 //! Retries: what is retried, how often and when; what is kept, and what is given up.
 
+use parallel_llm_engine::call::hub::{Hub, Update};
+use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::Event;
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Code, Failure, Finish};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::scenario::{RunResult, scenario};
-use crate::script::{Reply, after, fails, failure, says};
+use crate::script::{Reply, after, fails, failure, fuses, says};
 use crate::transcript;
 
 async fn one_seat(reply: Reply) -> RunResult {
     scenario([("ada", reply)]).run().await
+}
+
+/// What a synthesizer shows on its way, as pieces.
+async fn every_text(hub: Arc<Hub>) -> String {
+    let (mut run, mut watch) = hub.watch();
+    let mut shown = Vec::new();
+    while !run.closed {
+        match watch.next().await {
+            Update::Text { slot: CallerSlot::Synthesizer(_), text, .. } => shown.push(format!("{text:?}")),
+            update => update.apply_to(&mut run),
+        }
+    }
+    shown.join(" ")
 }
 
 /// The waits before the retries, in milliseconds.
@@ -154,6 +170,33 @@ async fn an_empty_answer_is_retried_once() {
       because one model was asked, so there was nothing to fuse
       1 ada answered, 2 requests 838 ms, $0.0020
     ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn blanks_of_a_first_try_leave_the_second_as_it_is() {
+    let blanks = || after(10).text(&" \n".repeat(60)).end();
+    let seats = [("ada", blanks()), ("ada", says(10, "It has 8 legs.")), ("bob", says(10, "8"))];
+    let counted = scenario(seats).asks("How many legs has a spider?", "vote");
+    insta::assert_snapshot!(counted.run().await.end(), @"
+    complete decided at 838, closed at 838
+      selected by ada from 1: `It has 8 legs.`
+      because 2 of 2 answers say `8`
+      1 ada answered, 2 requests 838 ms, $0.0020
+      2 bob answered, 1 request 10 ms, $0.0010
+    ");
+    let seats = [("ada", says(10, "one")), ("bob", says(10, "two"))];
+    let chain = [("fuser", blanks()), ("fuser", fuses(10, "one", "All."))];
+    let (result, shown) = scenario(seats.into_iter().chain(chain)).run_with_watcher(every_text).await;
+    insta::assert_snapshot!(result.end(), @"
+    complete decided at 738, closed at 738
+      fused by fuser from 1: `All.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 1 for $0.0010 in 728 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 10 ms, $0.0010
+      s1 fuser answered, 2 requests 728 ms, $0.0020
+    ");
+    insta::assert_snapshot!(shown, @r#""All.""#);
 }
 
 #[tokio::test(start_paused = true)]

@@ -39,6 +39,7 @@ pub(crate) struct UpstreamCall {
     slot: CallerSlot,
     seat: Seat,
     prompt: Prompt,
+    /// What of a reply is shown, before it begins.
     reveal: Reveal,
     deadline: Deadline,
     stop: CallStop,
@@ -74,6 +75,8 @@ pub(crate) enum Admission {
 /// The reply of one request, before it is classified.
 struct Reply {
     text: String,
+    /// What of it is shown.
+    reveal: Reveal,
     thought: bool,
     connected_ms: Option<u64>,
     first_ms: Option<u64>,
@@ -81,6 +84,13 @@ struct Reply {
     generation_id: Option<String>,
     elapsed_ms: u64,
     end: End,
+}
+
+impl Reply {
+    /// The part that has been shown.
+    fn shown(&self) -> &str {
+        self.reveal.shown(&self.text)
+    }
 }
 
 enum End {
@@ -321,6 +331,7 @@ impl UpstreamCall {
         let mut checkpoints = Checkpoints::new(clock.sent());
         let mut reply = Reply {
             text: String::new(),
+            reveal: self.reveal.clone(),
             thought: false,
             connected_ms: None,
             first_ms: None,
@@ -334,8 +345,8 @@ impl UpstreamCall {
                 biased;
                 () = &mut closing => break End::Cancelled,
                 part = clock.next(&mut parts, &context.turn) => part,
-                () = checkpoints.due(self.reveal.shown(&reply.text)) => {
-                    self.checkpoint(&mut checkpoints, &reply.text).await;
+                () = checkpoints.due(reply.shown()) => {
+                    self.checkpoint(&mut checkpoints, &reply).await;
                     continue;
                 }
             };
@@ -345,7 +356,7 @@ impl UpstreamCall {
                 }
                 Some(Err(failure)) => break End::Broken(failure),
                 Some(Ok(ReplyPart::End(end))) => {
-                    let rest = self.reveal.finish();
+                    let rest = reply.reveal.finish();
                     self.show(&rest);
                     break End::Whole(end);
                 }
@@ -361,14 +372,14 @@ impl UpstreamCall {
                     self.take(part, &mut reply, &clock);
                 }
             }
-            self.checkpoint(&mut checkpoints, &reply.text).await;
+            self.checkpoint(&mut checkpoints, &reply).await;
         };
         reply.elapsed_ms = millis(clock.sent().elapsed());
         reply
     }
 
     /// Writes a checkpoint of the reply if one is due.
-    async fn checkpoint(&self, checkpoints: &mut Checkpoints, text: &str) {
+    async fn checkpoint(&self, checkpoints: &mut Checkpoints, reply: &Reply) {
         if checkpoints.id_is_due() {
             // Awaited, because a commit must not be dropped half-way. A failure appears when the next call is sent, and in
             // the report.
@@ -376,9 +387,7 @@ impl UpstreamCall {
         }
         // Other processes show checkpoints, so a text that is withheld here must not be written.
         if self.latch.as_ref().is_none_or(FirstOutputLatch::is_open) {
-            checkpoints.save_if_due(self.reveal.shown(text), |text| {
-                self.context.log.checkpoint(self.attempt(), text)
-            });
+            checkpoints.save_if_due(reply.shown(), |text| self.context.log.checkpoint(self.attempt(), text));
         }
     }
 
@@ -408,7 +417,7 @@ impl UpstreamCall {
                 reply.first_text_ms.get_or_insert_with(|| millis(clock.heard_after()));
                 self.context.turn.add(piece.len());
                 reply.text.push_str(&piece);
-                let shown = self.reveal.push(&piece);
+                let shown = reply.reveal.push(&piece);
                 self.show(&shown);
             }
             ReplyPart::Alive | ReplyPart::End(_) => {}
@@ -449,7 +458,7 @@ impl UpstreamCall {
 
     fn answer(&self, reply: &Reply, end: &ReplyEnd) -> Answer {
         let is_whole = matches!(reply.end, End::Whole(_)) && end.finish != Some(Finish::Length);
-        let (text, line) = self.reveal.split(&reply.text, is_whole);
+        let (text, line) = reply.reveal.split(&reply.text, is_whole);
         let mut answer = Answer::new(&*text);
         answer.line = line.map(Arc::from);
         answer.finish.clone_from(&end.finish);

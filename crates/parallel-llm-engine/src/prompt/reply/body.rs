@@ -13,7 +13,7 @@ const PREFIX: char = '|';
 pub(super) const EMPHASIS_BYTES_MAX: usize = 4;
 
 /// The state of a text that is read piece by piece.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Body {
     codes: Vec<String>,
     /// The undecided rest of a line.

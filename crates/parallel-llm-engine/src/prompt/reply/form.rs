@@ -126,7 +126,7 @@ impl Opening {
 }
 
 /// A text on its way, of which the part is held back that may be an object of the form.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WithoutForm {
     held: String,
     /// Whether some of the text has been returned.

@@ -10,10 +10,10 @@ use crate::text::short_answer::line;
 const FORM_BYTES: usize = 80;
 
 /// What part of a reply is shown.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reveal(Showing);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Showing {
     All,
     Nothing,
