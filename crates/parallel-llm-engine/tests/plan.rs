@@ -127,7 +127,7 @@ fn weights_need_the_accuracy_of_every_seat() {
         |names: &[&str]| RunRequest { strategy: Some("vote@weights=log-odds".to_owned()), ..models(names) };
     let rated = "vendor/small@accuracy=0.85";
     insta::assert_snapshot!(refused(weighed(&[rated, "google/gemma-4:free"])), @"usage: `vote@weights=log-odds` needs the accuracy of every seat, and `google/gemma-4:free` comes without (write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out) | write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out | retryable false");
-    insta::assert_snapshot!(refused(weighed(&["vendor/small@accuracy=1"])), @"model_invalid: cannot read the model `vendor/small@accuracy=1`: `accuracy` must be between 0 and 1, such as 0.85 | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(weighed(&["vendor/small@accuracy=1"])), @"model_invalid: cannot read the model `vendor/small@accuracy=1`: `accuracy` must be between 0 and 1 (write it like `vendor/small@accuracy=0.85`) | write it like `vendor/small@accuracy=0.85` | retryable false");
     let plan = resolve(weighed(&[rated, "vendor/small*2@accuracy=0.7"])).expect("all have one");
     let accuracies: Vec<_> = plan.seats.iter().map(|seat| seat.accuracy).collect();
     assert_eq!(accuracies, [Some(0.85), Some(0.7), Some(0.7)]);
@@ -284,7 +284,7 @@ fn effort_comes_from_the_seat_then_the_request_then_the_settings() {
     assert_eq!(efforts(both.clone()), [Some(Effort::High), Some(Effort::Low)]);
     let asked = RunRequest { effort: Some(Effort::None), ..both };
     assert_eq!(efforts(asked), [Some(Effort::High), Some(Effort::None)]);
-    insta::assert_snapshot!(refused(models(&["vendor/small@effort=hard"])), @"model_invalid: cannot read the model `vendor/small@effort=hard`: `effort` is one of none, minimal, low, medium, high, xhigh, max | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(models(&["vendor/small@effort=hard"])), @"model_invalid: cannot read the model `vendor/small@effort=hard`: `effort` is one of none, minimal, low, medium, high, xhigh, max (write it like `vendor/small@effort=low`) | write it like `vendor/small@effort=low` | retryable false");
 }
 
 #[test]
@@ -425,8 +425,8 @@ fn a_persona_sets_the_system_message_and_options_of_its_seat() {
 fn an_unknown_persona_is_refused() {
     insta::assert_snapshot!(first_seat("vendor/small@persona=critc"), @"model_invalid: there is no persona `critc` (did you mean `critic`?) | did you mean `critic`? | retryable false");
     insta::assert_snapshot!(first_seat("vendor/small@persona=zzz"), @"model_invalid: there is no persona `zzz` (choose one of: cool, critic, sailor) | choose one of: cool, critic, sailor | retryable false");
-    insta::assert_snapshot!(first_seat("vendor/small@persona=Critic"), @"model_invalid: cannot read the model `vendor/small@persona=Critic`: the name of a persona has 1 to 40 lower-case letters, digits or `-` | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
-    insta::assert_snapshot!(first_seat("vendor/small@stance=maybe"), @"model_invalid: cannot read the model `vendor/small@stance=maybe`: `stance` is `for` or `against`; a persona may have one in words of its own | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(first_seat("vendor/small@persona=Critic"), @"model_invalid: cannot read the model `vendor/small@persona=Critic`: the name of a persona has 1 to 40 lower-case letters, digits or `-` (write it like `vendor/small@persona=critic`) | write it like `vendor/small@persona=critic` | retryable false");
+    insta::assert_snapshot!(first_seat("vendor/small@stance=maybe"), @"model_invalid: cannot read the model `vendor/small@stance=maybe`: `stance` is `for` or `against`; a persona may have one in words of its own (write it like `vendor/small@stance=for`) | write it like `vendor/small@stance=for` | retryable false");
     insta::assert_snapshot!(refused(models(&["vendor/small@persona=critic"])), @"model_invalid: there is no persona `critic` (write it as `[personas.NAME]` into the settings) | write it as `[personas.NAME]` into the settings | retryable false");
     // The same for models from the settings, because a persona will not come back tomorrow as a model may.
     let panel = vec!["vendor/small@persona=critc".to_owned()];

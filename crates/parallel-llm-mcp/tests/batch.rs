@@ -58,7 +58,7 @@ fn fields(object: &Value, names: &[&str]) -> Value {
 }
 
 /// Lines that are right, and lines that are wrong in every way.
-const MIXED: [&str; 20] = [
+const MIXED: [&str; 26] = [
     "\u{feff}{\"id\": \"a\", \"prompt\": \"Why does it rain?\"}\r",
     "\r",
     "{\"prompt\": \"And why not?\", \"models\": [\"anthropic/claude-opus-5.5\"], \"max_tokens\": 50}",
@@ -79,6 +79,12 @@ const MIXED: [&str; 20] = [
     "{\"prompt\": \"x\", \"prompt\": \"y\"}",
     "{\"id\": \"\", \"prompt\": \"x\"}",
     "{\"prompt\": \"x\", \"temperature\": 3}",
+    "{\"prompt\": 7}",
+    "{\"prompt\": \"x\", \"models\": \"a/b\"}",
+    "{\"prompt\": \"x\", \"max_tokens\": \"100\"}",
+    "{\"prompt\": \"x\", \"max_tokens\": -1}",
+    "{\"messages\": [{\"role\": \"user\", \"content\": [1]}]}",
+    "{\"id\": true, \"prompt\": \"x\"}",
 ];
 
 #[test]
@@ -88,7 +94,7 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
     let output = submit(&sandbox, &file, &[]);
     assert_eq!(output.code, Some(3));
     assert_eq!(output.text().trim().len(), 26, "stdout has the id");
-    insta::assert_snapshot!(output.summary(), @"
+    insta::assert_snapshot!(output.summary(), @r#"
     batch <run>: 5 questions; they cost about $0.061, $0.64 at most if no call fails, and the budget is $3.00
     line 4 is left out: it is not a JSON object of a question: the end comes while parsing an object at character 14
     line 5 is left out: it is not a JSON object
@@ -101,14 +107,20 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
     line 13 is left out: the run may cost up to $0.16; the budget is $0.0000010
     line 16 is left out: its `url` is `/v1/embeddings`; a batch has lines for `/v1/chat/completions` only
     line 17 is left out: `tools` cannot be honoured as `[{}]`: a panel calls no tools
-    line 18 is left out: it is not a JSON object of a question: duplicate field `prompt` at character 24
+    line 18 is left out: it has `prompt` twice
     line 19 is left out: its id is not a text of 1 to 512 bytes without control characters
     line 20 is left out: its `temperature` is not a number from 0 to 2
+    line 21 is left out: its `prompt` must be a text, not `7`
+    line 22 is left out: its `models` must be a list, not the text "a/b"
+    line 23 is left out: its `max_tokens` must be a whole number above 0, not the text "100"
+    line 24 is left out: its `max_tokens` must be a whole number above 0, not `-1`
+    line 25 is left out: its `messages[0].content` must be a text, not a list
+    line 26 is left out: its `id` must be a text or a whole number
     batch <run> (questions.jsonl): finished
-    5 of 5 answered, 14 unusable
+    5 of 5 answered, 20 unusable
     $0.00033 of a budget of $3.00
     answers: see `batch results <run>`
-    ");
+    "#);
     assert_eq!(sandbox.asked(ADA), 3);
     assert_eq!(sandbox.asked(BOB), 2);
     let names = ["line", "id", "status", "answer"];
@@ -126,7 +138,7 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
             &json!({"line": 15, "id": "of-openai", "status": "complete", "answer": rain}),
         ]
     );
-    assert_eq!(results.len(), 19);
+    assert_eq!(results.len(), 25);
     let roles: Vec<_> =
         sandbox.chats().iter().map(|chat| chat.body["messages"].as_array().unwrap().len()).collect();
     assert!(roles.contains(&3), "a conversation is sent whole: {roles:?}");

@@ -109,7 +109,7 @@ fn a_follow_up_has_the_panel_of_the_earlier_run_unless_it_names_another() {
 #[test]
 fn a_follow_up_keeps_the_files_and_names_its_run() {
     let sandbox = sandbox();
-    sandbox.write("house.png", b"\x89PNG\r\n\x1a\n\0");
+    sandbox.write("house.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     sandbox.call(["ask", "-q", "-m", ONE, "What is it?", "-a", "house.png"]).run();
     let dry = sandbox.call(["ask", "-c", "--dry-run", "How high?"]).run();
     insta::assert_snapshot!(dry.transcript(), @"
@@ -120,7 +120,7 @@ fn a_follow_up_keeps_the_files_and_names_its_run() {
     Strategy: synthesize.
     It would send:
       the text of the question, 9 bytes
-      the conversation of run <run>, 42 bytes
+      the conversation of run <run>, 49 bytes
     Cost: about $0.020 with 1500 tokens for each reply, at most $0.17 if no call fails. The budget is $3.00.
     --- stderr
     going on with the conversation of run <run>

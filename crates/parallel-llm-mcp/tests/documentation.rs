@@ -87,7 +87,7 @@ fn sandbox() -> Sandbox {
     let flow = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/flows/two-labs.toml");
     let flow = std::fs::read(flow).expect("an example is a file");
     sandbox.write(".config/parallel-llm-mcp/flows/two-labs.toml", flow);
-    sandbox.write("plan.png", b"\x89PNG\r\n\x1a\n\xff");
+    sandbox.write("plan.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     sandbox.write("contract.pdf", b"%PDF-1.7\n\xff");
     let check = sandbox.write("passes.sh", "#!/bin/sh\ngrep -q .\n");
     let link = sandbox.home().join("bin/parallel-llm-mcp");

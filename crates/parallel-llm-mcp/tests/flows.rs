@@ -439,7 +439,7 @@ fn a_follow_up_keeps_the_caps_and_the_budget_of_the_flow() {
 #[test]
 fn the_page_asks_again_as_it_was_asked() {
     let sandbox = with_a_flow();
-    sandbox.write("house.png", b"\x89PNG\r\n\x1a\n\0");
+    sandbox.write("house.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     let ask = |arguments: &[&str]| {
         let report = sandbox.call(["ask", "--json"]).args(arguments).run().json();
         report["run_id"].as_str().expect("a run").to_owned()

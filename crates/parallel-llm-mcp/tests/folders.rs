@@ -163,7 +163,7 @@ fn attachments_are_counted_before_anything_is_asked() {
 #[test]
 fn stdin_is_attached_by_its_kind() {
     let sandbox = sandbox();
-    let png = b"\x89PNG\r\n\x1a\n\xff\0";
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
     let parts = || sandbox.chats().last().expect("a model was asked").body["messages"][0]["content"].clone();
     for arguments in [&["What is it?"][..], &["What is it?", "-"], &["What is it?", "-a", "-"]] {
         let output = sandbox.call(["ask", "-q", "-m", ONE]).args(arguments).stdin(&png[..]).run();

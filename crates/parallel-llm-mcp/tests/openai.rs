@@ -164,7 +164,7 @@ fn a_response_is_answered_whole_and_its_conversation_goes_on() {
 fn pictures_and_documents_reach_the_models_in_their_place() {
     let sandbox = sandbox_with(None);
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
-    let picture = "data:image/png;base64,iVBORw0KGgo=";
+    let picture = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==";
     let document = "data:application/pdf;base64,JVBERi0xLjcK";
     let mut asked = chat(&format!("panel/{}", PANEL[0]));
     asked["messages"][0]["content"] = json!([
@@ -188,7 +188,7 @@ fn pictures_and_documents_reach_the_models_in_their_place() {
     assert_eq!(send(address, "/v1/responses", "", &input).status, 200);
     let of_response = sandbox.chats().last().unwrap().body.clone();
     assert_eq!(of_chat["messages"], of_response["messages"]);
-    insta::assert_snapshot!(of_chat["messages"].to_string(), @r#"[{"content":[{"text":"Before","type":"text"},{"image_url":{"detail":"low","url":"data:image/png;base64,iVBORw0KGgo="},"type":"image_url"},{"text":"between","type":"text"},{"file":{"file_data":"data:application/pdf;base64,JVBERi0xLjcK","filename":"plan.pdf"},"type":"file"}],"role":"user"}]"#);
+    insta::assert_snapshot!(of_chat["messages"].to_string(), @r#"[{"content":[{"text":"Before","type":"text"},{"image_url":{"detail":"low","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUg=="},"type":"image_url"},{"text":"between","type":"text"},{"file":{"file_data":"data:application/pdf;base64,JVBERi0xLjcK","filename":"plan.pdf"},"type":"file"}],"role":"user"}]"#);
 }
 
 #[test]

@@ -497,14 +497,14 @@ mod tests {
 
     #[test]
     fn a_data_uri_is_what_its_bytes_are() {
-        let png = "data:image/png;base64,iVBORw0KGgo=";
-        check(8, &[png], "attachment-1.png image/png 8");
-        check(8, &["DATA:;base64,iVBORw0KGgo="], "attachment-1.png image/png 8");
-        check(8, &["data:image/jpeg;base64,iVBORw0KGgo="], "attachment-1.png image/png 8");
+        let png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==";
+        check(16, &[png], "attachment-1.png image/png 16");
+        check(16, &["DATA:;base64,iVBORw0KGgoAAAANSUhEUg=="], "attachment-1.png image/png 16");
+        check(16, &["data:image/jpeg;base64,iVBORw0KGgoAAAANSUhEUg=="], "attachment-1.png image/png 16");
         check(
-            16,
+            24,
             &[png, "data:application/pdf;name=../a/b\u{202e}.pdf;base64,JVBERi0xLjc="],
-            "attachment-1.png image/png 8, b.pdf application/pdf 8",
+            "attachment-1.png image/png 16, b.pdf application/pdf 8",
         );
     }
 
@@ -563,11 +563,11 @@ mod tests {
 
     #[test]
     fn files_are_bounded_in_bytes_and_in_number() {
-        let png = "data:image/png;base64,iVBORw0KGgo=";
+        let png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==";
         check(
-            15,
+            31,
             &[png, png],
-            "with attachment 2 the files have more than 15 bytes in all (attach less, or raise the setting \
+            "with attachment 2 the files have more than 31 bytes in all (attach less, or raise the setting \
              `attachment_bytes_max`)",
         );
         check(

@@ -395,33 +395,47 @@ fn parse_count(text: &str, count: &str) -> Result<usize, Failure> {
 
 fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
     let mut read = SeatOptions::default();
+    let name = text.split('@').next().unwrap_or(text);
+    let refused = |why: &str, example: &str| {
+        invalid(text, why).with_next(Next::WriteAs(format!("{name}@{example}").into()))
+    };
     for option in options.split(',') {
-        let (key, value) =
-            option.split_once('=').ok_or_else(|| invalid(text, "an option is written `key=value`"))?;
+        let (key, value) = option
+            .split_once('=')
+            .ok_or_else(|| refused("an option is written `key=value`", "temperature=0.7"))?;
+        let value = value.trim();
         match key.trim() {
-            "temperature" => read.temperature = Some(parse_temperature(text, value)?),
+            "temperature" => {
+                let temperature = value.parse().ok().filter(|value| (0.0..=2.0).contains(value));
+                let why = "`temperature` must be between 0 and 2";
+                read.temperature = Some(temperature.ok_or_else(|| refused(why, "temperature=0.7"))?);
+            }
             "max_tokens" => {
-                let tokens = value.trim().parse().ok().filter(|tokens| *tokens > 0);
-                read.max_tokens =
-                    Some(tokens.ok_or_else(|| invalid(text, "`max_tokens` is a whole number above 0"))?);
+                let tokens = value.parse().ok().filter(|tokens| *tokens > 0);
+                let why = "`max_tokens` is a whole number above 0";
+                read.max_tokens = Some(tokens.ok_or_else(|| refused(why, "max_tokens=2000"))?);
             }
             "effort" => {
-                let effort = Effort::by_word(value.trim());
-                read.effort =
-                    Some(effort.ok_or_else(|| invalid(text, &format!("`effort` is one of {}", efforts())))?);
+                let why = || format!("`effort` is one of {}", efforts());
+                read.effort = Some(Effort::by_word(value).ok_or_else(|| refused(&why(), "effort=low"))?);
             }
             "strongest" => {
-                read.strongest =
-                    value.trim().parse().map_err(|_| invalid(text, "`strongest` is `true` or `false`"))?;
+                let why = "`strongest` is `true` or `false`";
+                read.strongest = value.parse().map_err(|_| refused(why, "strongest=true"))?;
             }
-            "accuracy" => read.accuracy = Some(parse_accuracy(text, value)?),
+            "accuracy" => {
+                // Neither 0 nor 1 is allowed: such a vote would have infinite weight.
+                let accuracy = value.parse().ok().filter(|value: &f64| *value > 0.0 && *value < 1.0);
+                let why = "`accuracy` must be between 0 and 1";
+                read.accuracy = Some(accuracy.ok_or_else(|| refused(why, "accuracy=0.85"))?);
+            }
             "persona" => {
-                let name = Some(value.trim()).filter(|name| persona_prompt::is_name(name));
-                read.persona = Some(name.ok_or_else(|| invalid(text, NAME_WRITTEN))?.to_owned());
+                let name = Some(value).filter(|name| persona_prompt::is_name(name));
+                read.persona = Some(name.ok_or_else(|| refused(NAME_WRITTEN, "persona=critic"))?.to_owned());
             }
             "stance" => {
-                let stance = Stance::by_word(value.trim());
-                read.stance = Some(stance.ok_or_else(|| invalid(text, STANCE_WRITTEN))?);
+                let stance = Stance::by_word(value);
+                read.stance = Some(stance.ok_or_else(|| refused(STANCE_WRITTEN, "stance=for"))?);
             }
             other => {
                 let failure = invalid(text, &format!("there is no option `{other}`"));
@@ -435,17 +449,6 @@ fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
 /// The words of all efforts, for messages.
 fn efforts() -> String {
     Effort::ALL.iter().map(|effort| effort.word()).collect::<Vec<_>>().join(", ")
-}
-
-fn parse_temperature(text: &str, value: &str) -> Result<f64, Failure> {
-    let temperature = value.trim().parse().ok().filter(|value| (0.0..=2.0).contains(value));
-    temperature.ok_or_else(|| invalid(text, "`temperature` must be between 0 and 2"))
-}
-
-/// Neither 0 nor 1 is allowed: such a vote would have infinite weight.
-fn parse_accuracy(text: &str, value: &str) -> Result<f64, Failure> {
-    let accuracy = value.trim().parse().ok().filter(|value: &f64| *value > 0.0 && *value < 1.0);
-    accuracy.ok_or_else(|| invalid(text, "`accuracy` must be between 0 and 1, such as 0.85"))
 }
 
 fn invalid(text: &str, why: &str) -> Failure {

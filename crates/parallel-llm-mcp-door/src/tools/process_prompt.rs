@@ -40,7 +40,7 @@ const ARGUMENTS: &[Argument] = &[
         name: "attachments",
         kind: Kind::Texts,
         about: "Pictures, PDFs and texts, each a data URI; paths only in folders the user allows.",
-        example: "[\"data:image/png;name=plan.png;base64,iVBORw0KGgo=\"]",
+        example: "[\"data:image/png;name=plan.png;base64,iVBORw0KGgoAAAANSUhEUg==\"]",
     },
     Argument {
         name: "models",
@@ -185,13 +185,13 @@ mod tests {
         let given = json!({
             "prompt": "p", "models": ["a/b"], "synthesizer": "c/d", "strategy": "synthesize", "preset": "quick",
             "temperature": 0.5, "max_tokens": 7, "files": false, "budget_usd": 0.25, "deadline_s": 9, "store": "none",
-            "effort": "xhigh", "idempotency_key": "k", "fresh": true, "continue_run": " @~1 ", "attachments": ["data:image/png;base64,iVBORw0KGgo="],
+            "effort": "xhigh", "idempotency_key": "k", "fresh": true, "continue_run": " @~1 ", "attachments": ["data:image/png;base64,iVBORw0KGgoAAAANSUhEUg=="],
         });
         let question = read(given.as_object().cloned(), Attachments::new(100)).unwrap();
         let png = Attachment {
             name: "attachment-1.png".to_owned(),
             media_type: "image/png".to_owned(),
-            base64: "iVBORw0KGgo=".into(),
+            base64: "iVBORw0KGgoAAAANSUhEUg==".into(),
             detail: None,
             tokens: None,
         };

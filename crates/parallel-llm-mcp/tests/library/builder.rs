@@ -50,7 +50,7 @@ fn a_wrong_field_is_named_with_what_to_do() {
     ];
     insta::assert_snapshot!(wrong.map(described).join("\n"), @"
     panel: `panel` is a list of models, each `[provider:]model[*N][@key=value,...]`, not an empty one (correct the value, or leave it out to use the default)
-    panel: cannot read the model `a/b@`: an option is written `key=value` (write it as `vendor/model`, for example `~openai/gpt-sol-latest`)
+    panel: cannot read the model `a/b@`: an option is written `key=value` (write it like `a/b@temperature=0.7`)
     panel: `a/b c/d` is not one model (write it as `vendor/model`, for example `~openai/gpt-sol-latest`)
     synthesizer: `` is not one model (write it as `vendor/model`, for example `~openai/gpt-sol-latest`)
     max_tokens: `max_tokens` is a whole number from 1 to 1000000, not `0` (correct the value, or leave it out to use the default)

@@ -91,7 +91,7 @@ async fn history_and_system_prompt_are_sent_and_files_are_read() {
         .system("Be brief.")
         .history([Message::text(Role::User, "Why?"), Message::text(Role::Assistant, "Because.")])
         .attach(&note)
-        .attach_bytes("dot.png", *b"\x89PNG\r\n\x1a\n");
+        .attach_bytes("dot.png", *b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     panel.ask(question).await.unwrap();
     let requests = upstream.simulator.requests();
     let sent = requests.iter().map(|request| &request.body["messages"]).find(|sent| sent.is_array());

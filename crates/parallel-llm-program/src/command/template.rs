@@ -90,8 +90,13 @@ fn check_places(name: &str, text: &str) -> Result<(), Failure> {
     let is_unfilled = |place: &&str| {
         *place != INPUT_NAME && (!has_input || nearest::nearest(place.trim(), [INPUT_NAME]).is_some())
     };
-    let Some(place) = places.filter(is_name).find(is_unfilled) else { return Ok(()) };
-    let message = format!("the template `{name}` has the place `{{{{{place}}}}}`, which nothing fills");
+    let unfilled = places.filter(is_name).find(is_unfilled).map(|place| format!("{{{{{place}}}}}"));
+    let is_open = |rest: &&str| rest.trim_start().starts_with(INPUT_NAME) && !rest.contains("}}");
+    let unclosed = text.split("{{").skip(1).find(is_open).map(|_| "{{input".to_owned());
+    // Other programs have places in single braces.
+    let single = (!has_input && text.contains("{input}")).then(|| "{input}".to_owned());
+    let Some(place) = unfilled.or(unclosed).or(single) else { return Ok(()) };
+    let message = format!("the template `{name}` has the place `{place}`, which nothing fills");
     Err(Failure::new(Code::Usage, message).with_next(Next::WriteAs(INPUT.into())))
 }
 

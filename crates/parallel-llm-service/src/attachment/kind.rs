@@ -122,23 +122,21 @@ fn is_other_text(bytes: &[u8]) -> bool {
     begins && sample.iter().find(is_control).is_none()
 }
 
-/// What a picture is instead, if the bytes behind its signature cannot follow it. As far as there are any: how it ends is
-/// left to its model.
+/// What a picture is instead, if the bytes behind its signature cannot follow it, or are missing. How it ends is left to its
+/// model.
 fn damage(kind: Kind, bytes: &[u8]) -> Option<&'static str> {
     match kind {
         // The first chunk of a PNG is its header, of 13 bytes.
-        PNG if bytes.len() >= 16 && bytes[8..16] != *b"\0\0\0\rIHDR" => {
+        PNG if bytes.get(8..16) != Some(b"\0\0\0\rIHDR") => {
             Some("a damaged PNG picture: its header is missing")
         }
         // Behind the signatures stand a width and a height.
-        GIF if bytes.len() >= 10 && (bytes[6..8] == [0, 0] || bytes[8..10] == [0, 0]) => {
+        GIF if bytes.get(6..10).is_none_or(|size| size[..2] == [0, 0] || size[2..] == [0, 0]) => {
             Some("a damaged GIF picture: it has no width or no height")
         }
-        WEBP if bytes.len() >= 15 && bytes[12..15] != *b"VP8" => {
-            Some("a damaged WebP picture: its header is missing")
-        }
+        WEBP if bytes.get(12..15) != Some(b"VP8") => Some("a damaged WebP picture: its header is missing"),
         // Behind the start of a JPEG stands a marker.
-        JPEG if bytes.get(3).is_some_and(|marker| *marker < 0xc0) => {
+        JPEG if bytes.get(3).is_none_or(|marker| *marker < 0xc0) => {
             Some("a damaged JPEG picture: its header is missing")
         }
         _ => None,
@@ -185,8 +183,12 @@ mod tests {
     fn a_file_is_what_its_first_bytes_are() {
         for (bytes, kind) in [
             (&b"\xff\xd8\xff\xe0"[..], JPEG),
-            (b"GIF87a", GIF),
-            (b"GIF89a", GIF),
+            (b"GIF87a\x01\0\x01\0", GIF),
+            (b"GIF89a\x01\0\x01\0", GIF),
+            (b"GIF89a", Kind::Refused("a damaged GIF picture: it has no width or no height")),
+            (b"\x89PNG\r\n\x1a\n", Kind::Refused("a damaged PNG picture: its header is missing")),
+            (b"\xff\xd8\xff", Kind::Refused("a damaged JPEG picture: its header is missing")),
+            (b"RIFF\x24\0\0\0WEBP", Kind::Refused("a damaged WebP picture: its header is missing")),
             (b"RIFF\x24\0\0\0WEBPVP8 ", WEBP),
             (b"%PDF-1.7", PDF),
             (b"\x89PNG", Kind::Refused("binary data of an unknown kind")),
@@ -214,7 +216,7 @@ mod tests {
             ("größ".as_bytes(), Kind::Text),
             // The head ends within a letter.
             (&"größ".as_bytes()[..4], Kind::Text),
-            (b"GIF89a\0\0", GIF),
+            (b"GIF89a\x01\0\x01\0", GIF),
             (b"archive\0\0\0", Kind::Refused(BINARY)),
             (b"\xc3", Kind::Refused("binary data")),
             (b"\xff\x00\xff", Kind::Refused("binary data of an unknown kind")),

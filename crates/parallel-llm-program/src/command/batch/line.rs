@@ -263,8 +263,17 @@ fn named(
 
 /// Parses a line whose fields have these names.
 fn json<'a, T: Deserialize<'a>>(text: &'a str, fields: &[&str]) -> Result<T, Failure> {
-    serde_json::from_str(text).map_err(|error| {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let field = error.path().to_string();
+        (field, error.into_inner())
+    });
+    let read = read.and_then(|read| reader.end().map(|()| read).map_err(|error| (String::new(), error)));
+    read.map_err(|(field, error)| {
         let reason = error.to_string();
+        if let Some(failure) = mistyped(&field, &reason) {
+            return failure;
+        }
         let reason = reason.replace(" at line 1 column ", " at character ");
         let reason = reason.split(", expected").next().unwrap_or_default();
         let reason = reason.replace("EOF while", "the end comes while");
@@ -277,6 +286,34 @@ fn json<'a, T: Deserialize<'a>>(text: &'a str, fields: &[&str]) -> Result<T, Fai
             None => usage(format!("it is not a JSON object of a question: {reason}")),
         }
     })
+}
+
+/// The failure if a field has a value of another type.
+fn mistyped(field: &str, reason: &str) -> Option<Failure> {
+    if reason.starts_with("data did not match any variant of untagged enum Id") {
+        return Some(usage("its `id` must be a text or a whole number"));
+    }
+    if let Some(twice) = reason.strip_prefix("duplicate field `").and_then(|rest| rest.split('`').next()) {
+        return Some(usage(format!("it has `{twice}` twice")));
+    }
+    let reason = reason.strip_prefix("invalid type: ").or_else(|| reason.strip_prefix("invalid value: "))?;
+    let (found, wanted) = reason.split_once(", expected ")?;
+    let wanted = match wanted.split(" at line ").next()? {
+        "a string" => "a text",
+        "a sequence" => "a list",
+        "u32" | "u64" => "a whole number above 0",
+        "f64" => "a number",
+        other => other,
+    };
+    let found = match found.split_once(' ') {
+        Some(("string", text)) => format!("the text {text}"),
+        Some(("integer" | "boolean", value)) => value.to_owned(),
+        Some(("floating", rest)) => rest.trim_start_matches("point ").to_owned(),
+        _ if found == "map" => "an object".to_owned(),
+        _ if found == "sequence" => "a list".to_owned(),
+        _ => found.to_owned(),
+    };
+    (field != ".").then(|| usage(format!("its `{field}` must be {wanted}, not {found}")))
 }
 
 fn temperature(value: f64) -> Result<f64, Failure> {
