@@ -504,7 +504,7 @@ fn a_command_in_quotes_is_refused_even_if_it_is_wrong() {
       next: type `parallel-llm-mcp ask what is a tide? --json`, or type `parallel-llm-mcp ask "ask what is a tide? --json"`
     ["runs delete @"]
     error[usage]: `runs delete @` in quotes is a command, not a question
-      next: type `parallel-llm-mcp runs purge --older-than 90d`, or type `parallel-llm-mcp ask "runs delete @"`
+      next: type `parallel-llm-mcp runs purge @`, or type `parallel-llm-mcp ask "runs delete @"`
     ["pllm runs list"]
     error[usage]: `pllm runs list` in quotes is a command, not a question
       next: type `parallel-llm-mcp runs list`, or type `parallel-llm-mcp ask "pllm runs list"`

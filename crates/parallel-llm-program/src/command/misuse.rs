@@ -132,7 +132,10 @@ fn further_argument(
     let before = words.iter().take_while(|word| **word != extra);
     let mut typed: Vec<&str> = std::iter::once(path[0].as_str()).chain(before.copied()).collect();
     // `presets show quick`, where `presets quick` is meant.
-    if typed.last().is_some_and(|word| ["show", "list", "get", "describe"].contains(word)) {
+    let is_word = |word: &&str| {
+        ["show", "list", "get", "describe"].contains(word) && path.last().map(String::as_str) != Some(*word)
+    };
+    if typed.last().is_some_and(is_word) {
         typed.pop();
         typed.push(extra);
     }
@@ -156,7 +159,8 @@ fn missing(
         return failure(format!("`{flag}` works only with `{name}`, which is missing")).with_next(with_both);
     }
     let names: Vec<String> = missing.iter().map(|name| alternatives(name)).collect();
-    let refused = failure(format!("{} is missing", names.join(" and ")));
+    let are = if names.len() == 1 { "is" } else { "are" };
+    let refused = failure(format!("{} {are} missing", names.join(" and ")));
     let command = command_at(path);
     let positional = |name: &str| {
         command.get_positionals().find(|argument| {

@@ -3,7 +3,7 @@
 use super::typed_line;
 
 /// A command above, the words that people type below it, and what to type instead. In the last, `{}` stands for what
-/// follows the word.
+/// follows the word; nothing follows it where `{this}` stands.
 type Row = (&'static str, &'static [&'static str], &'static str);
 
 /// Commands. The first column is empty for the first word.
@@ -22,7 +22,7 @@ const COMMANDS: &[Row] = &[
     ("", &["settings", "configure"], "config show"),
     ("", &["token", "tokens"], "keys create NAME"),
     ("", &["autocomplete"], "completions bash"),
-    ("runs", &["delete", "rm", "remove", "clear", "clean", "prune"], "runs purge --older-than 90d"),
+    ("runs", &["delete", "rm", "remove", "clear", "clean", "prune"], "runs purge {--older-than 90d}"),
     ("runs", &["get", "view", "open", "cat", "print", "last", "info"], "runs show {}"),
     ("runs", &["ls", "log", "history", "all"], "runs list"),
     ("runs", &["retry", "continue", "restart", "rerun"], "runs resume {}"),
@@ -161,7 +161,10 @@ pub(super) fn flag(command: &str, flag: &str, after: Option<&str>) -> Option<Str
 
 fn filled(rows: &[Row], fits: impl Fn(&&Row) -> bool, value: Option<&str>) -> Option<String> {
     let (above, _, typed) = rows.iter().find(fits)?;
+    let (before, rest) = typed.split_once('{').unwrap_or((typed, "}"));
+    let (default, behind) = rest.split_once('}').unwrap_or((rest, ""));
     let value = value.filter(|value| !value.starts_with('-')).unwrap_or(match *above {
+        _ if !default.is_empty() => default,
         "runs" => "@",
         "keys" => "openrouter",
         "flow" => "NAME",
@@ -171,5 +174,6 @@ fn filled(rows: &[Row], fits: impl Fn(&&Row) -> bool, value: Option<&str>) -> Op
         "batch" if !typed.contains("submit") => "",
         _ => "FILE",
     });
-    Some(typed.replace("{}", value).replace("  ", " ").trim_end().to_owned())
+    let value = if before == *typed { "" } else { value };
+    Some(format!("{before}{value}{behind}").replace("  ", " ").trim_end().to_owned())
 }

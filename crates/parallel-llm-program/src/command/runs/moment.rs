@@ -2,8 +2,14 @@
 
 use parallel_llm_settings::clock;
 
-/// The units of a relative time and their milliseconds.
-const UNITS: [(&str, u64); 4] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+/// The units of a relative time, as people write them, and their milliseconds.
+const UNITS: [(&[&str], u64); 5] = [
+    (&["w", "week", "weeks"], 604_800_000),
+    (&["d", "day", "days"], 86_400_000),
+    (&["h", "hour", "hours"], 3_600_000),
+    (&["m", "min", "minute", "minutes"], 60_000),
+    (&["s", "second", "seconds"], 1_000),
+];
 
 /// A moment of the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +24,8 @@ impl Moment {
     /// Parses a moment; the error describes the format.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let ago = || {
-            let (number, unit_ms) =
-                UNITS.iter().find_map(|(unit, ms)| text.strip_suffix(unit).map(|number| (number, ms)))?;
+            let (number, unit) = text.split_at(text.find(|one: char| !one.is_ascii_digit())?);
+            let (_, unit_ms) = UNITS.iter().find(|(names, _)| names.contains(&unit.trim()))?;
             let count: u64 = number.parse().ok()?;
             count.checked_mul(*unit_ms).filter(|ms| *ms > 0).map(Self::Ago)
         };
@@ -50,6 +56,9 @@ mod tests {
             ("12h", Some(Moment::Ago(43_200_000))),
             ("90m", Some(Moment::Ago(5_400_000))),
             ("1s", Some(Moment::Ago(1_000))),
+            ("2 weeks", Some(Moment::Ago(1_209_600_000))),
+            ("90days", Some(Moment::Ago(7_776_000_000))),
+            ("1fortnight", None),
             ("1970-01-02", Some(Moment::At(86_400_000))),
             ("0d", None),
             ("d", None),
