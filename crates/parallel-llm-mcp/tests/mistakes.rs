@@ -426,28 +426,6 @@ fn prompts_and_files() {
         )
         .after(|sandbox| drop(sandbox.write(TEMPLATE, "Review: {{inptu}}"))),
         typed(
-            ["ask", "-t", "review", "Why?"],
-            2,
-            "has the place `{{input`, which nothing fills",
-            "`{{input}}`",
-        )
-        .after(|sandbox| drop(sandbox.write(TEMPLATE, "Review {{ input now."))),
-        typed(
-            ["ask", "-t", "review", "Why?"],
-            2,
-            "has the place `{input}`, which nothing fills",
-            "`{{input}}`",
-        )
-        .after(|sandbox| drop(sandbox.write(TEMPLATE, "Review: {input}"))),
-        typed(["ask", "-a", "cut.png", "Why?"], 2, "a damaged PNG picture: its header is missing", "attach")
-            .after(|sandbox| drop(sandbox.write("cut.png", b"\x89PNG\r\n\x1a\n"))),
-        typed(
-            ["ask", "-m", "a/b@temperature=hot", "Why?"],
-            2,
-            "must be between 0 and 2",
-            "`a/b@temperature=0.7`",
-        ),
-        typed(
             ["ask", "-o", "nope/answer.md", "Why?"],
             7,
             "the file `nope/answer.md` cannot be written",

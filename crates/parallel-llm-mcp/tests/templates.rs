@@ -70,3 +70,17 @@ fn a_template_becomes_part_of_the_prompt() {
     ");
     assert_eq!(sandbox.chats().len(), 3);
 }
+
+#[test]
+fn a_place_that_nothing_fills_is_refused() {
+    let sandbox = sandbox();
+    for (text, place) in [("Review {{ input now.", "{{input"), ("Review: {input}", "{input}")] {
+        sandbox.write(".config/parallel-llm-mcp/templates/review.md", text);
+        let refused = sandbox.call(["ask", "-m", ONE, "-t", "review", "x = 1"]).run().summary();
+        let expected = format!(
+            "error[usage]: the template `review` has the place `{place}`, which nothing fills\n  next: write it like `{{{{input}}}}`"
+        );
+        assert_eq!(refused.trim(), expected);
+    }
+    assert!(sandbox.chats().is_empty());
+}

@@ -3,41 +3,41 @@
 //! It decides which differences in writing mean nothing, so it errs on one side: what is not known to be a number is a name.
 
 use super::sentences::words;
-use super::word_list::{PhraseList, WordList};
+use super::word_set::{PhraseSet, WordSet};
 
 /// How far from a sign its numbers stand, in characters.
 const NEAR_CHARS: usize = 4;
 /// Words of a request about code.
-static CODE_WORDS: WordList = WordList::of(
+static CODE_WORDS: WordSet = WordSet::of(
     "code output outputs print prints printed python javascript typescript java rust \
      ruby golang php perl bash shell sql css html regex repr string strings command variable method \
      operator identifier keyword flag compile compiles git linux excel expression",
 );
 /// Words of a calculation.
-static CALCULATION_WORDS: WordList = WordList::of(
+static CALCULATION_WORDS: WordSet = WordSet::of(
     "sum difference product quotient times plus minus divided multiplied \
      squared cubed power average mean median area perimeter circumference volume speed distance probability \
      percent percentage remainder total compute calculate evaluate solve temperature weight mass height \
      length width depth measure price cost salary profit pension income bill revenue spend earn",
 );
 /// Words of a question for an amount of money.
-static MONEY_WORDS: WordList = WordList::of(
+static MONEY_WORDS: WordSet = WordSet::of(
     "dollars euros money price cost costs pay paid salary profit pension spend spent \
      earn earned income bill owe charge charged budget savings revenue fee fees amount wage wages",
 );
 /// Words of a question in whose answer the way of writing counts.
-static WRITING_WORDS: WordList = WordList::of(
+static WRITING_WORDS: WordSet = WordSet::of(
     "version release chapter section decimal terms mixed simplest digit digits \
      decimals places significant figures precision base binary hexadecimal octal fraction fractions \
      notation form format rounded round ratio date time written write",
 );
 /// Words of a question in whose answer capitals count.
-static CAPITAL_WORDS: WordList = WordList::of(
+static CAPITAL_WORDS: WordSet = WordSet::of(
     "file files exactly capital capitals uppercase lowercase case verb noun gene \
      protein username password spelling spelled say said write",
 );
 /// Words before `number` that leave it a number.
-static OF_NUMBERS: WordList = WordList::of(
+static OF_NUMBERS: WordSet = WordSet::of(
     "the a what which whole total this that same largest smallest greatest least only \
      natural prime even odd real positive negative exact correct one",
 );
@@ -67,12 +67,12 @@ const MEASURES: [&[&str]; 5] = [
     &["degree"],
 ];
 /// Words of a question for a measure of several units.
-static DERIVED_WORDS: WordList = WordList::of(
+static DERIVED_WORDS: WordSet = WordSet::of(
     "per each every speed rate area volume square cubic density fast quickly ratio \
      percent",
 );
 /// Phrases of a question for a share in percent.
-static PERCENT_PHRASES: PhraseList = PhraseList::of(
+static PERCENT_PHRASES: PhraseSet = PhraseSet::of(
     "what percent|what percentage|many percent|in percent|the percentage of|\
      as a percentage",
 );

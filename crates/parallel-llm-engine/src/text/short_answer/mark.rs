@@ -5,7 +5,7 @@
 use super::asked::is_magnitude;
 use super::literal::unwrapped;
 use super::sentences::words;
-use super::word_list::WordList;
+use super::word_set::WordSet;
 
 /// The longest line that is read, in bytes: as long as the longest option with its label.
 const LINE_BYTES_MAX: usize = 1_200;
@@ -14,22 +14,22 @@ const END_BYTES_MAX: usize = 64 * 1024;
 /// Marks without a meaning around an answer.
 const CLOSING: &[char] = &['*', '_', '`', '$', '.', '。', '"', '”', '\\', ']', ')', ' ', '\n', '\r'];
 /// Words that may stand before `answer is`.
-static LEADS: WordList =
-    WordList::of("so thus therefore hence the final correct best my right and in conclusion");
+static LEADS: WordSet =
+    WordSet::of("so thus therefore hence the final correct best my right and in conclusion");
 /// Words that may stand right before a box: they say that it is the value.
-static BOX_LEADS: WordList = WordList::of(
+static BOX_LEADS: WordSet = WordSet::of(
     "answer is are was be equals equal get have find obtain gives give yields so thus hence \
      therefore which namely becomes conclude result value i.e result: answer: then",
 );
 /// Words that turn what a sentence says into something else.
-static DOUBTS: WordList = WordList::of(
+static DOUBTS: WordSet = WordSet::of(
     "not never no nor neither none isn't aren't wasn't doesn't don't can't cannot wrong incorrect \
      mistaken instead approximately about roughly around nearly almost least most than between or either but except \
      twice half double minus nicht kein keine statt pas ne non nunca jamás",
 );
 /// Words that make the whole sentence depend on something.
-static CONDITIONS: WordList =
-    WordList::of("unless if suppose assume assuming would could might may perhaps maybe probably possibly");
+static CONDITIONS: WordSet =
+    WordSet::of("unless if suppose assume assuming would could might may perhaps maybe probably possibly");
 /// Signs that make a chain of equations something else.
 const UNEQUAL: [&str; 17] = [
     "<", ">", "≠", "≈", "±", "¬", "~", "≤", "≥", "\\ne", "\\le", "\\ge", "\\lt", "\\gt", "\\approx", "\\pm",

@@ -14,9 +14,10 @@ mod number;
 mod option;
 mod prescribed;
 mod scope;
+mod scope_words;
 mod sentences;
 mod truth;
-mod word_list;
+mod word_set;
 mod writing;
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Lists of words and of phrases, read once and looked up fast: each word of a question is looked up in a dozen of them.
+//! Sets of words and of phrases, read once and looked up fast: each word of a question is looked up in a dozen of them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -8,13 +8,13 @@ use foldhash::fast::RandomState;
 use super::sentences::words;
 
 /// Words in lower case.
-pub(super) struct WordList {
+pub(super) struct WordSet {
     /// Separated by blanks.
     text: &'static str,
     words: OnceLock<HashSet<&'static str, RandomState>>,
 }
 
-impl WordList {
+impl WordSet {
     pub(super) const fn of(text: &'static str) -> Self {
         Self { text, words: OnceLock::new() }
     }
@@ -25,13 +25,13 @@ impl WordList {
 }
 
 /// Phrases in lower case.
-pub(super) struct PhraseList {
+pub(super) struct PhraseSet {
     /// Separated by bars.
     text: &'static str,
     by_first_word: OnceLock<HashMap<&'static str, Vec<&'static str>, RandomState>>,
 }
 
-impl PhraseList {
+impl PhraseSet {
     pub(super) const fn of(text: &'static str) -> Self {
         Self { text, by_first_word: OnceLock::new() }
     }
