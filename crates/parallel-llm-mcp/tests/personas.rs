@@ -122,7 +122,7 @@ fn personas_are_named_in_the_summary_but_not_to_the_synthesizer() {
     --- stdout
     --- stderr
     error[model_invalid]: cannot read the model `x-ai/grok-4.7@stance=maybe`: `stance` is `for` or `against`; a persona may have one in words of its own
-      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
+      next: write it like `x-ai/grok-4.7@stance=for`
     ");
     insta::assert_snapshot!(sandbox.call(["ask", "--synthesizer", "x-ai/grok-4.7@persona=critic", "Why?"]).run().transcript(), @"
     exit 2

@@ -650,8 +650,9 @@ fn d20_owner_paused_and_overtaken() {
         outside.number("SELECT count(*) FROM events WHERE kind <> 'merged'")
     };
     let before = facts();
-    running.signal("CONT");
+    // It waits for the process, which could end between the two.
     running.signal("INT");
+    running.signal("CONT");
     let output = running.wait();
     output.assert_no_key();
     assert_eq!(output.code, Some(130), "{}", output.stderr);
