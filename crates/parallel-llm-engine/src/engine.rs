@@ -131,6 +131,7 @@ impl Engine {
             turn: Arc::new(turn),
             equivalents: Arc::new(Mutex::new(hub.with_run(strategy::recorded))),
             comparison: Arc::default(),
+            begun_groupings: Arc::default(),
             refused_keys: Arc::default(),
             has_begun: Arc::default(),
             sending: stop.sending(),

@@ -169,6 +169,36 @@ async fn two_numbers_or_yes_and_no_are_never_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_is_in_a_hurry_waits_neither_for_the_model_nor_for_seats_held_back() {
+    let seats = ["Paris", "the city of Paris", "Rome", "Rome"];
+    let cascade = |grouper| asked("cascade@first=2", &seats, grouper).hurry_at(100).run();
+    insta::assert_snapshot!(cascade(compares(500, SAME)).await.end(), @"
+    complete decided at 110, closed at 520
+      fused by fuser: `Paris, all in all.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd skipped, 0 requests, ?: unneeded: those asked before it were enough
+      4 dan skipped, 0 requests, ?: unneeded: those asked before it were enough
+      s1 fuser answered, 1 request 10 ms, $0.0010
+      step 1 grouper answered late, 1 request 500 ms, $0.0010 grouping
+    ");
+    // The call waits for its turn: it is neither made again and again nor waited for.
+    let waiting = cascade(compares(5, SAME).admitted_after(500)).await;
+    insta::assert_snapshot!(waiting.end(), @"
+    complete decided at 110, closed at 110
+      fused by fuser: `Paris, all in all.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 bob answered, 1 request 20 ms, $0.0010
+      3 cyd skipped, 0 requests, ?: unneeded: those asked before it were enough
+      4 dan skipped, 0 requests, ?: unneeded: those asked before it were enough
+      s1 fuser answered, 1 request 10 ms, $0.0010
+      step 1 grouper cancelled, 0 requests, $0.00: cancelled: given up before it had answered grouping
+    ");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cascade_asks_the_model_before_it_asks_the_seats_held_back() {
     let cascade =
         |grouper| asked("cascade@first=2", &["Paris", "the city of Paris", "Rome", "Rome"], grouper).run();

@@ -43,6 +43,8 @@ pub(crate) struct RunContext {
     pub(crate) comparison: Arc<OnceLock<Comparison>>,
     /// What a model said in this part of short answers that are written differently.
     pub(crate) equivalents: Arc<Mutex<Equivalents>>,
+    /// The calls about short answers that this part has begun, sent or not.
+    pub(crate) begun_groupings: Arc<Mutex<Vec<CallerSlot>>>,
     /// The stage of a flow that is executed; `None` for the run as a whole.
     pub(crate) scope: Option<Arc<StageScope>>,
 }

@@ -46,6 +46,11 @@ impl Stop {
         self.hurried.cancelled().await;
     }
 
+    /// Whether any answer is enough.
+    pub(crate) fn is_hurried(&self) -> bool {
+        self.hurried.is_cancelled()
+    }
+
     /// The seats that are skipped, now and later.
     pub(crate) fn skipped(&self) -> watch::Receiver<BTreeSet<SeatNumber>> {
         let mut skipped = self.skipped.subscribe();

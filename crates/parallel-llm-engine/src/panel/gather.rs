@@ -226,6 +226,10 @@ impl Panel {
     pub(crate) async fn more(&mut self) -> Option<Gathered> {
         let context = Arc::clone(&self.context);
         loop {
+            // Before the quorum decides: whoever is in a hurry asks none of the seats that are held back.
+            if context.stop.is_hurried() {
+                self.quorum.hurry();
+            }
             let until = match self.quorum.decision(context.deadline.part_ms()) {
                 WaitDecision::Impossible if context.stop.is_cancelled() => return Some(Gathered::Cancelled),
                 WaitDecision::Enough | WaitDecision::Impossible if self.needs_held_back() => {

@@ -127,6 +127,7 @@ impl Grouping {
     }
 
     fn call(&self, context: &RunContext) -> PlannedCall {
+        context.begun_groupings.lock().push(self.slot);
         let (slot, prompt) = (self.slot, self.shown.prompt(context));
         PlannedCall { slot, prompt, reveal: Reveal::nothing(), dependents: Dependents::Nothing }
     }
@@ -166,7 +167,9 @@ fn next_step(context: &RunContext, seat: SeatNumber) -> Option<CallerSlot> {
             .hub
             .with_run(|run| run.view(*slot).is_some_and(|view| view.attempts == 0 && !view.status.is_final()))
     };
-    [1, 2].into_iter().filter_map(slot).find(is_open)
+    // One that waits for its turn is not sent, and must not be made again.
+    let is_begun = |slot: &CallerSlot| context.begun_groupings.lock().contains(slot);
+    [1, 2].into_iter().filter_map(slot).find(is_open).filter(|slot| !is_begun(slot))
 }
 
 fn is_short(cluster: &Cluster) -> bool {
