@@ -51,7 +51,7 @@ test('“Synthesize now” makes the answer of what is there', async () => {
   for (const seat of [1, 2, 3]) await visitor.sees(`#seat-${seat} .state`, 'answered');
   await button(visitor, 'Synthesize now').click();
   await visitor.page.locator('#answer .final').waitFor();
-  assert.deepEqual((await program.report(run)).synthesis.considered, [1, 2, 3]);
+  assert.deepEqual((await program.ended(run)).synthesis.considered, [1, 2, 3]);
   visitor.isClean();
   await visitor.end();
 });
