@@ -2,8 +2,8 @@
 //!
 //! Answers are compared by their short answer if the question has one: the answer line they were asked for, or the form that the
 //! question prescribes. Otherwise they are compared as a whole; with the extractor `json` by a value in their JSON.
-//! Invariants: answers without a plain value agree only with identical texts, agreement is an equivalence, and the order of the
-//! panel, not that of arrival, decides between clusters of the same size.
+//! Invariants: answers without a plain value agree only if they are equal as a whole, agreement is an equivalence, and the
+//! order of the panel, not that of arrival, decides between clusters of the same size.
 
 pub(crate) mod equivalents;
 pub mod interval;
@@ -222,16 +222,21 @@ pub(crate) fn value_of(extractor: Extractor, form: Option<&Form>, answer: Answer
 
 /// Clusters by value.
 fn clusters(read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
-    let mut clusters: Vec<(Value, Vec<SeatNumber>)> = Vec::new();
-    for (seat, value) in read {
-        match clusters.iter_mut().find(|(other, _)| value == *other) {
-            Some((_, seats)) => seats.push(seat),
-            None => clusters.push((value, vec![seat])),
-        }
-    }
     let cluster =
         |(value, seats): (Value, _)| Cluster { value: Some(value.to_string()), seats, ..Cluster::default() };
-    clusters.into_iter().map(cluster).collect()
+    grouped(read).into_iter().map(cluster).collect()
+}
+
+/// The seats with each key, in the order of their first.
+fn grouped<Key: PartialEq>(all: impl IntoIterator<Item = (SeatNumber, Key)>) -> Vec<(Key, Vec<SeatNumber>)> {
+    let mut groups: Vec<(Key, Vec<SeatNumber>)> = Vec::new();
+    for (seat, key) in all {
+        match groups.iter_mut().find(|(other, _)| key == *other) {
+            Some((_, seats)) => seats.push(seat),
+            None => groups.push((key, vec![seat])),
+        }
+    }
+    groups
 }
 
 /// A whole text by which answers are compared.
@@ -245,18 +250,14 @@ enum WholeText {
 
 /// Clusters of equal texts; `None` if all differ.
 fn as_wholes(whole: &WholeReply, answers: &[(SeatNumber, AnswerText<'_>)]) -> Option<Vec<Cluster>> {
-    let mut clusters: Vec<(WholeText, Vec<SeatNumber>)> = Vec::new();
-    for (seat, answer) in answers {
+    let text = |(seat, answer): &(SeatNumber, AnswerText<'_>)| {
         let value = Some(answer.text).filter(|_| answer.is_whole).and_then(|text| whole.read(text));
-        let text = value.map_or_else(|| WholeText::Letters(shingles::exact(answer.text)), WholeText::Value);
-        match clusters.iter_mut().find(|(other, _)| *other == text) {
-            Some((_, seats)) => seats.push(*seat),
-            None => clusters.push((text, vec![*seat])),
-        }
-    }
-    let are_any_the_same = clusters.len() < answers.len();
+        (*seat, value.map_or_else(|| WholeText::Letters(shingles::exact(answer.text)), WholeText::Value))
+    };
+    let groups = grouped(answers.iter().map(text));
+    let are_any_the_same = groups.len() < answers.len();
     let cluster = |(_, seats)| Cluster { seats, ..Cluster::default() };
-    are_any_the_same.then(|| clusters.into_iter().map(cluster).collect())
+    are_any_the_same.then(|| groups.into_iter().map(cluster).collect())
 }
 
 fn in_order(mut clusters: Vec<Cluster>) -> Vec<Cluster> {
