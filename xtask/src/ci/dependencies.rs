@@ -1,6 +1,7 @@
-//! The stages about dependencies: whether each is permitted, free of known vulnerabilities, and used.
+//! The stages about dependencies: whether each is permitted, and free of known vulnerabilities.
 //!
-//! `deny.toml` alone lists what is permitted. `cargo xtask tidy` bounds the size of the dependency graph.
+//! `deny.toml` alone lists what is permitted. `cargo xtask tidy` bounds the size of the dependency graph, and finds
+//! dependencies without use.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,12 +49,6 @@ fn has_copy() -> bool {
     databases.into_iter().flatten().flatten().any(|database| database.path().join("crates").is_dir())
 }
 
-/// Checks that each package uses all its dependencies. A manifest lists its exceptions under
-/// `[package.metadata.cargo-machete]`.
-pub(super) fn used(state: &mut State) -> Result<Verdict, Failure> {
-    with_tool(state, "cargo-machete", |tool| tool.arguments(["--skip-target-dir"]))
-}
-
 fn with_tool(state: &State, name: &str, prepare: impl Fn(Program) -> Program) -> Result<Verdict, Failure> {
     match state.tools.get(name) {
         Some(Ok(path)) => prepare(Program::new(path)).run().map(|()| Verdict::Passed),
@@ -81,7 +76,7 @@ mod tests {
     #[test]
     fn a_failing_tool_fails_the_stage() {
         let mut state = State::default();
-        state.tools.insert("cargo-machete", Ok("false".into()));
-        assert!(used(&mut state).is_err());
+        state.tools.insert("cargo-deny", Ok("false".into()));
+        assert!(permitted(&mut state).is_err());
     }
 }

@@ -1,9 +1,8 @@
 //! The stage `install`: finds or builds the tools that later stages need.
 //!
 //! A tool of the right version on this machine is used; otherwise it is built once into `target/tools`, in a folder named
-//! after its version. Tools are built without optimisation: on two cores this takes 35 s for `cargo-deny` and 19 s for
-//! `cargo-machete`, and each runs for about a second. If a tool is not available, this stage passes, and the stage that needs the
-//! tool is skipped with the reason.
+//! after its version. Tools are built without optimisation: on two cores this takes 35 s for `cargo-deny`, which runs for about a
+//! second. If a tool is not available, this stage passes, and the stage that needs the tool is skipped with the reason.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,8 +19,7 @@ pub(super) struct Tool {
     version: &'static str,
 }
 
-const TOOLS: &[Tool] =
-    &[Tool { name: "cargo-deny", version: "0.20.2" }, Tool { name: "cargo-machete", version: "0.9.2" }];
+const TOOLS: &[Tool] = &[Tool { name: "cargo-deny", version: "0.20.2" }];
 /// What only the stage `coverage` needs, and finds by itself.
 pub(super) const COVERAGE: Tool = Tool { name: "cargo-llvm-cov", version: "0.9.1" };
 

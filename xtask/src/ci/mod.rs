@@ -111,7 +111,6 @@ const STAGES: &[Stage] = &[
     ("library", Long, |_| library::run()),
     ("licences, bans, sources", Always, dependencies::permitted),
     ("advisories", Always, dependencies::advisories),
-    ("unused dependencies", Always, dependencies::used),
     ("aimock", Always, |_| upstreams::aimock()),
     ("litellm", Always, |_| upstreams::litellm()),
     ("release build", Always, release::run),

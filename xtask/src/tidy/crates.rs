@@ -111,7 +111,7 @@ fn manifest(path: &str, text: &str) -> Vec<Finding> {
         return vec![Finding::new(path, 0, format!("`{name}` has no row in xtask/src/tidy/crates.rs"))];
     };
     let mut findings = Vec::new();
-    for (dependency, for_tests) in dependencies(&table) {
+    for Dependency { name: dependency, for_tests, .. } in dependencies(&table) {
         let kind = kind(dependency);
         let is_ours = ROWS.iter().any(|row| row.name == kind);
         let allowed = row.may.contains(&kind) || (for_tests && row.tests_may.contains(&kind));
@@ -136,8 +136,17 @@ fn kind(name: &str) -> &str {
     if inner.is_some() { ANY_DOOR } else { name }
 }
 
-/// The dependencies of a manifest by the crate's own name, each with whether it is for tests only.
-pub(super) fn dependencies(manifest: &Table) -> Vec<(&str, bool)> {
+/// A line of a manifest.
+pub(super) struct Dependency<'a> {
+    /// What the package calls the crate.
+    pub(super) key: &'a str,
+    /// The crate's own name.
+    pub(super) name: &'a str,
+    pub(super) for_tests: bool,
+}
+
+/// The dependencies of a manifest.
+pub(super) fn dependencies(manifest: &Table) -> Vec<Dependency<'_>> {
     let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
     let tables = std::iter::once(manifest).chain(targets.filter_map(|(_, table)| table.as_table()));
     let mut found = Vec::new();
@@ -148,7 +157,7 @@ pub(super) fn dependencies(manifest: &Table) -> Vec<(&str, bool)> {
             let entries = table.get(section).and_then(Value::as_table).into_iter().flatten();
             found.extend(entries.map(|(key, value)| {
                 let renamed = value.get("package").and_then(Value::as_str);
-                (renamed.unwrap_or(key), for_tests)
+                Dependency { key, name: renamed.unwrap_or(key), for_tests }
             }));
         }
     }

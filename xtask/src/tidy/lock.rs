@@ -34,7 +34,7 @@ fn direct(tree: &Tree) -> Option<Finding> {
     // The rule `crates` reports a manifest that does not parse.
     let tables: Vec<Table> = shipped.filter_map(|(_, text)| text.parse().ok()).collect();
     let names: BTreeSet<&str> =
-        tables.iter().flat_map(dependencies).filter(|it| !it.1).map(|it| it.0).collect();
+        tables.iter().flat_map(dependencies).filter(|it| !it.for_tests).map(|it| it.name).collect();
     let count = names.iter().filter(|name| !name.starts_with("parallel-llm-")).count();
     let text = || format!("{count} direct dependencies; at most {DIRECT_MAX}");
     (count > DIRECT_MAX).then(|| Finding::new("Cargo.toml", 0, text()))

@@ -29,6 +29,7 @@ mod strategies;
 pub(crate) mod surface;
 mod syntax;
 mod tree;
+mod unused;
 mod words;
 
 use tree::Tree;
@@ -69,6 +70,7 @@ const RULES: &[(&str, Rule)] = &[
     ("words", words::rule),
     ("pages", pages::rule),
     ("lock", lock::rule),
+    ("unused", unused::rule),
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
