@@ -7,54 +7,41 @@
 //! found, what is damaged.
 //!
 //! There are two databases: SQLite in a file (`sqlite/`), and PostgreSQL on a server that processes share (`postgres/`).
-//! Each folder has these types and its own statements. The lists below are all that the code above knows of either.
+//! Each folder has these types, and what its database alone can do; the statements are in `sql/`.
 //!
 //! In SQLite a write transaction excludes every other. In PostgreSQL it does not: whoever reads a run in order to write it
 //! locks it first ([`Transaction::lock_run`]), and a transaction that admits runs says so when it begins.
 //!
 //! Statements fail with a [`DatabaseError`](crate::error::DatabaseError); callers use only its kind.
 
-use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::Failure;
 use parallel_llm_engine::port::Lease;
-use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{BatchId, Failure, PicoUsd, RunId};
 use tokio::sync::Notify;
 
 use crate::backup::Backup;
-use crate::batch::{Batch, BatchJob, BatchState, JobsPage, NewBatch};
 use crate::changes::Changes;
-use crate::costs::{CostLine, CostQuery};
 use crate::error::{self, DatabaseResult as Result};
-use crate::figures::{CallFact, HourSpend};
 use crate::inspection::{CheckDepth, DatabaseState, Integrity};
 use crate::ledger::LedgerRows;
 use crate::postgres;
 use crate::purge::ReclaimStep;
 use crate::row::Purpose;
 use crate::row::append_rows::AppendRows;
-use crate::row::call_row::DaySpend;
-use crate::row::call_row::ProviderSpend;
-use crate::row::counted_run::CountChanges;
-use crate::row::event_row::{EventRow, PieceRow};
-use crate::row::filter::{CountFilter, PostingRange, RunPage, SameQuestion};
-use crate::row::job_row::{BatchSums, ClaimOwner, JobEndRow, JobRow, NewJobRow};
-use crate::row::new_run::NewRun;
-use crate::row::ownership::{ExtendedLeases, Ownership, Stamp};
-use crate::row::run_row::{KeyedRun, ListedRun, RunMoment, RunRecord, RunRow, SimilarRun, StoredRow};
-use crate::row::seat_fact::{StoredFact, TimedFact};
-use crate::row::table::{Table, Value};
-use crate::row::text_row::{IndexScope, IndexedText, Passage, TextRow, WordMatching};
-use crate::sessions::{NewSession, SessionLimits, StoredSession};
+use crate::row::event_row::PieceRow;
+use crate::row::ownership::ExtendedLeases;
+use crate::row::text_row::IndexedText;
 use crate::spill::Spills;
+use crate::sql::session::Session;
 use crate::sqlite;
-use crate::tokens::StoredToken;
 
 pub use crate::postgres::ServerUrl;
+pub(crate) use crate::sql::session::Reader;
 pub use crate::sqlite::backup::restore;
 
 /// Where the runs are.
@@ -76,13 +63,6 @@ pub enum Location {
 pub(crate) enum Database {
     Sqlite(sqlite::Database),
     Postgres(postgres::Database),
-}
-
-/// Reads within a consistent view or a transaction.
-#[derive(Debug)]
-pub(crate) enum Reader<'c> {
-    Sqlite(sqlite::Reader<'c>),
-    Postgres(postgres::Reader<'c>),
 }
 
 /// A write transaction. Dropping it rolls back.
@@ -113,26 +93,6 @@ pub(crate) struct Opened {
     pub(crate) connection: WriteConnection,
 }
 
-/// Passes each of these functions on to the database that there is.
-macro_rules! of_either {
-    ($( $(#[$note:meta])* fn $name:ident(&$this:ident $(, $value:ident: $type:ty)*) -> $result:ty; )*) => {
-        $( $(#[$note])* pub(crate) fn $name(&$this $(, $value: $type)*) -> $result {
-            match $this {
-                Self::Sqlite(it) => it.$name($($value),*),
-                Self::Postgres(it) => it.$name($($value),*),
-            }
-        } )*
-    };
-    ($( $(#[$note:meta])* fn $name:ident(&mut $this:ident $(, $value:ident: $type:ty)*) -> $result:ty; )*) => {
-        $( $(#[$note])* pub(crate) fn $name(&mut $this $(, $value: $type)*) -> $result {
-            match $this {
-                Self::Sqlite(it) => it.$name($($value),*),
-                Self::Postgres(it) => it.$name($($value),*),
-            }
-        } )*
-    };
-}
-
 impl Database {
     /// Opens the database; creates it if it is missing. `wait` is how long opening waits for other processes.
     pub(crate) async fn open(location: &Location, wait: Duration) -> Result<Opened, Failure> {
@@ -156,8 +116,8 @@ impl Database {
         read: impl FnOnce(&Reader<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         match self {
-            Self::Sqlite(it) => it.read(|reader| read(&Reader::Sqlite(reader))).await,
-            Self::Postgres(it) => it.read(|reader| read(&Reader::Postgres(reader))).await,
+            Self::Sqlite(it) => it.read(|reader| read(&reader)).await,
+            Self::Postgres(it) => it.read(|reader| read(&reader)).await,
         }
     }
 
@@ -238,90 +198,12 @@ impl Database {
     }
 }
 
-impl Reader<'_> {
-    of_either! {
-        /// The time of the database's clock, in milliseconds since 1970.
-        fn now_ms(&self) -> i64;
-        fn run_page(&self, page: &RunPage<'_>) -> Result<Vec<ListedRun>>;
-        fn run_before_newest(&self, back: u32, asked_by: Option<&str>) -> Result<Option<RunId>>;
-        fn runs_beginning(&self, prefix: &str, asked_by: Option<&str>, limit: usize) -> Result<Vec<RunId>>;
-        fn run(&self, run_id: RunId) -> Result<Option<RunRecord>>;
-        fn run_row(&self, run_id: RunId) -> Result<Option<StoredRow>>;
-        fn ownership(&self, run_id: RunId) -> Result<Option<Ownership>>;
-        fn epoch(&self, run_id: RunId) -> Result<Option<u64>>;
-        fn epochs(&self, ids: &[RunId]) -> Result<BTreeMap<RunId, (u64, bool)>>;
-        fn decided_runs(&self, limit: usize) -> Result<Vec<RunId>>;
-        fn requested_cancels(&self, owner: &str) -> Result<Vec<RunId>>;
-        fn owners_since_cancel(&self, run_id: RunId) -> Result<Option<u64>>;
-        fn run_of_key(&self, asked_by: Option<&str>, key: &str) -> Result<Option<KeyedRun>>;
-        fn unfinished_runs(&self, question: &SameQuestion<'_>, except: RunId) -> Result<Vec<SimilarRun>>;
-        fn answered_runs(&self, question: &SameQuestion<'_>) -> Result<Vec<RunId>>;
-        fn runs_over_before(&self, before: RunId, now_ms: i64) -> Result<Vec<RunId>>;
-        fn events(&self, run_id: RunId, after_seq: u64) -> Result<Vec<EventRow>>;
-        fn texts(&self, run_id: RunId, lengths: &BTreeMap<String, u64>) -> Result<BTreeMap<String, Arc<str>>>;
-        fn text(&self, run_id: RunId, hash: &str, bytes: Option<u64>) -> Result<Option<Arc<str>>>;
-        fn pieces(&self, run_id: RunId) -> Result<Vec<PieceRow>>;
-        fn piece_end(&self, run_id: RunId, attempt: Attempt) -> Result<Option<i64>>;
-        fn spent(&self, asked_by: Option<&str>, since_ms: i64) -> Result<Vec<ProviderSpend>>;
-        fn day_spend(&self, asked_by: Option<&str>, since_ms: i64, except: RunId) -> Result<DaySpend>;
-        fn costs(&self, asked_by: Option<&str>, query: CostQuery) -> Result<Vec<CostLine>>;
-        fn call_facts(&self, asked_by: Option<&str>, since_ms: i64, calls_max: usize) -> Result<Vec<CallFact>>;
-        fn spent_by_hour(&self, asked_by: Option<&str>, since_ms: i64) -> Result<Vec<HourSpend>>;
-        fn seat_facts(&self, asked_by: Option<&str>, since_ms: i64, facts_max: usize) -> Result<Vec<StoredFact>>;
-        fn facts_of(&self, runs: &[RunId]) -> Result<Vec<TimedFact>>;
-        fn uncounted_runs(
-            &self,
-            asked_by: Option<&str>,
-            before: Option<RunId>,
-            limit: usize
-        ) -> Result<Vec<ListedRun>>;
-        fn has_uncounted_run(&self) -> Result<bool>;
-        fn runs_to_count(&self, limit: usize) -> Result<Vec<StoredRow>>;
-        fn plan_json(&self, run_id: &str) -> Result<Option<String>>;
-        fn counted_runs(&self, filter: &CountFilter<'_>, range: PostingRange, limit: usize) -> Result<Vec<RunId>>;
-        fn listed_runs(&self, runs: &[RunId]) -> Result<Vec<ListedRun>>;
-        fn status_counts(&self, filter: &CountFilter<'_>) -> Result<Vec<(String, u64)>>;
-        fn strategy_counts(&self, filter: &CountFilter<'_>) -> Result<Vec<(String, u64)>>;
-        fn model_counts(&self, filter: &CountFilter<'_>) -> Result<Vec<(String, u64)>>;
-        fn day_counts(&self, filter: &CountFilter<'_>, until: &str, limit: usize) -> Result<Vec<(String, u64)>>;
-        fn unindexed_run(&self, behind: IndexScope) -> Result<Option<String>>;
-        fn count_unindexed(&self, asked_by: Option<&str>) -> Result<u64>;
-        fn unindexed_texts(&self, run_id: &str) -> Result<Vec<i64>>;
-        fn indexed_texts(&self, run_id: &str) -> Result<Vec<i64>>;
-        fn text_of_id(&self, text_id: i64, bytes_max: Option<usize>) -> Result<TextRow>;
-        fn passages(
-            &self,
-            phrases: &[Vec<String>],
-            matching: WordMatching,
-            take: impl FnMut(Passage) -> bool
-        ) -> Result<()>;
-        fn tokens(&self) -> Result<Vec<StoredToken>>;
-        fn token(&self, hash: [u8; 32]) -> Result<Option<StoredToken>>;
-        fn count_tokens(&self) -> Result<i64>;
-        fn session(&self, hash: [u8; 32]) -> Result<Option<StoredSession>>;
-        fn form_key(&self) -> Result<Vec<u8>>;
-        fn batches(&self, limit: usize) -> Result<Vec<Batch>>;
-        fn open_batches(&self, limit: usize) -> Result<Vec<Batch>>;
-        fn batch(&self, batch_id: BatchId) -> Result<Option<Batch>>;
-        fn batch_jobs(&self, page: &JobsPage) -> Result<Vec<BatchJob>>;
-        fn job(&self, batch_id: BatchId, line: i64) -> Result<Option<JobRow>>;
-        fn claim_owners(&self) -> Result<Vec<ClaimOwner>>;
-        fn table_rows(
-            &self,
-            table: &Table,
-            take: &mut dyn FnMut(Vec<Value>) -> Result<(), Failure>
-        ) -> Result<(), Failure>;
-        fn open_ownerships(&self) -> Result<Vec<Ownership>>;
-        fn first_filled_table(&self) -> Result<Option<&'static str>>;
-    }
-}
-
 impl Transaction {
     /// Reads the database including this transaction's own writes.
     pub(crate) fn reader(&self) -> Reader<'_> {
         match self {
-            Self::Sqlite(it) => Reader::Sqlite(it.reader()),
-            Self::Postgres(it) => Reader::Postgres(it.reader()),
+            Self::Sqlite(it) => it.reader(),
+            Self::Postgres(it) => it.reader(),
         }
     }
 
@@ -373,58 +255,40 @@ impl Transaction {
         }
     }
 
-    of_either! {
-        fn insert_run(&mut self, new: &NewRun, epoch: u64, stamp: &Stamp) -> Result<bool>;
-        fn advance_run(&mut self, row: &RunRow, from: RunMoment, stamp: &Stamp) -> Result<bool>;
-        fn take_over(&mut self, row: &RunRow, stamp: &Stamp) -> Result<u64>;
-        fn index_again(&mut self, run_id: &str) -> Result<()>;
-        fn release_run(&mut self, stored: &StoredRow, epoch: u64) -> Result<()>;
-        fn request_cancel(&mut self, run_id: RunId) -> Result<()>;
-        fn insert_piece(&mut self, lease: Lease, piece: &PieceRow) -> Result<bool>;
-        fn apply(&mut self, changes: &AppendRows<'_>, money: &LedgerRows) -> Result<()>;
-        fn insert_counted(&mut self, stored: &StoredRow, changes: &mut CountChanges) -> Result<()>;
-        fn uncount(&mut self, run_id: &str) -> Result<()>;
-        fn change_counts(&mut self, changes: &CountChanges) -> Result<()>;
-        fn put_words(&mut self, text: &IndexedText) -> Result<()>;
-        fn note_indexed(&mut self, run_id: &str, newest: Option<i64>, is_whole: bool) -> Result<()>;
-        fn delete_run(&mut self, run_id: &str) -> Result<()>;
-        fn insert_token(&mut self, new: &StoredToken) -> Result<Option<StoredToken>>;
-        fn revoke_token(&mut self, token_id: i64, now_ms: i64) -> Result<Option<StoredToken>>;
-        fn note_token_use(&mut self, token_id: i64, now_ms: i64, stands_ms: i64) -> Result<()>;
-        fn insert_session(&mut self, new: &NewSession, now_ms: i64) -> Result<()>;
-        fn make_room_for_session(
-            &mut self,
-            holder: Option<[u8; 32]>,
-            limits: &SessionLimits,
-            now_ms: i64
-        ) -> Result<()>;
-        fn delete_session(&mut self, hash: [u8; 32]) -> Result<()>;
-        fn note_session_use(&mut self, hash: [u8; 32], now_ms: i64) -> Result<()>;
-        fn insert_batch(&mut self, new: &NewBatch, now_ms: i64) -> Result<bool>;
-        fn set_batch(
-            &mut self,
-            batch_id: BatchId,
-            state: BatchState,
-            pause: Option<&str>,
-            budget: PicoUsd
-        ) -> Result<()>;
-        fn add_to_batch(&mut self, batch_id: BatchId, sums: &BatchSums, settled_at_ms: Option<i64>) -> Result<()>;
-        fn delete_batch(&mut self, batch_id: BatchId) -> Result<bool>;
-        fn insert_job(&mut self, batch_id: BatchId, job: &NewJobRow) -> Result<bool>;
-        fn waiting_jobs(
-            &mut self,
-            batch_id: BatchId,
-            now_ms: i64,
-            room: PicoUsd,
-            limit: usize
-        ) -> Result<Vec<JobRow>>;
-        fn claim_jobs(&mut self, batch_id: BatchId, lines: &[i64], stamp: &Stamp) -> Result<()>;
-        fn end_job(&mut self, batch_id: BatchId, line: i64, end: &JobEndRow<'_>) -> Result<()>;
-        fn retry_failed(&mut self, batch_id: BatchId, resend: bool) -> Result<u64>;
-        fn release_jobs(&mut self, lost: &ClaimOwner) -> Result<()>;
-        fn give_back_jobs(&mut self, batch_id: BatchId, owner: &str, but: &[i64]) -> Result<()>;
-        fn insert_rows(&mut self, table: &Table, rows: &[Vec<Value>]) -> Result<()>;
-        fn finish_copy(&mut self) -> Result<()>;
+    /// Adds a piece of a partial text; `false` if the lease's epoch is outdated, or the run is closed or stores no texts.
+    pub(crate) fn insert_piece(&mut self, lease: Lease, piece: &PieceRow) -> Result<bool> {
+        let is_written = self.write_piece(lease, piece)?;
+        if let Self::Postgres(it) = self
+            && is_written
+        {
+            it.changed.entry(lease.run_id.to_string()).or_default();
+        }
+        Ok(is_written)
+    }
+
+    /// Writes the rows of an append.
+    pub(crate) fn apply(&mut self, changes: &AppendRows<'_>, money: &LedgerRows) -> Result<()> {
+        if let (Self::Postgres(it), Some(newest)) = (&mut *self, changes.events.last()) {
+            it.changed.insert(changes.run_id.clone(), Some(newest.seq));
+        }
+        self.write_append(changes, money)
+    }
+
+    /// Adds the words of a text to the index.
+    pub(crate) fn put_words(&mut self, text: &IndexedText) -> Result<()> {
+        match self {
+            Self::Sqlite(it) => it.put_words(text),
+            Self::Postgres(it) => it.put_words(text),
+        }
+    }
+
+    /// Ends a copy: marks what is to be indexed, and lets further ids follow those that were copied.
+    pub(crate) fn finish_copy(&mut self) -> Result<()> {
+        self.execute("UPDATE runs SET is_indexed = (store_mode <> 'full')", &[])?;
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(it) => it.let_ids_follow(),
+        }
     }
 
     /// Extends the leases of the runs that it changes as it commits. In a file, a transaction takes no time that matters.
@@ -441,6 +305,18 @@ impl Transaction {
         match self {
             Self::Sqlite(it) => it.reclaim(is_first, step_time),
             Self::Postgres(_) => Ok(ReclaimStep::default()),
+        }
+    }
+}
+
+/// A transaction executes every statement that writes.
+impl Deref for Transaction {
+    type Target = dyn Session;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Sqlite(it) => &it.connection,
+            Self::Postgres(it) => &it.session,
         }
     }
 }
@@ -483,8 +359,8 @@ impl WriteConnection {
         read: impl FnOnce(&Reader<'_>) -> Result<T>,
     ) -> Result<T> {
         match self {
-            Self::Sqlite(it) => it.read(wait, |reader| read(&Reader::Sqlite(reader))),
-            Self::Postgres(it) => it.read(wait, |reader| read(&Reader::Postgres(reader))),
+            Self::Sqlite(it) => it.read(wait, |reader| read(&reader)),
+            Self::Postgres(it) => it.read(wait, |reader| read(&reader)),
         }
     }
 

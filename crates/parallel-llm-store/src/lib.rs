@@ -38,6 +38,7 @@ mod runs;
 mod search;
 mod sessions;
 mod spill;
+mod sql;
 mod sqlite;
 mod store;
 mod stored_run;

@@ -57,7 +57,7 @@ impl Store {
                     break;
                 }
                 for listed in runs {
-                    let run = summary(listed, reader.now_ms())?;
+                    let run = summary(listed, reader.now_ms)?;
                     page.before = Some(run.run_id);
                     found.extend(filter.status.is_none_or(|status| run.status == status).then_some(run));
                 }
@@ -97,7 +97,7 @@ impl Store {
     pub async fn is_over(&self, run_id: RunId) -> Result<bool, Failure> {
         let is_over = move |reader: &Reader<'_>| {
             let ownership = reader.ownership(run_id)?;
-            Ok(ownership.is_none_or(|ownership| ownership.is_over(reader.now_ms())))
+            Ok(ownership.is_none_or(|ownership| ownership.is_over(reader.now_ms)))
         };
         self.shared.database.read(is_over).await
     }
@@ -107,7 +107,7 @@ impl Store {
     pub async fn purgeable(&self, before_ms: i64) -> Result<Vec<RunId>, Failure> {
         // A run's id begins with its start time.
         let before = RunId::from_parts(u64::try_from(before_ms).unwrap_or_default(), 0);
-        let over = move |reader: &Reader<'_>| Ok(reader.runs_over_before(before, reader.now_ms())?);
+        let over = move |reader: &Reader<'_>| Ok(reader.runs_over_before(before, reader.now_ms)?);
         self.shared.database.read(over).await
     }
 
@@ -185,7 +185,7 @@ fn load(reader: &Reader<'_>, run_id: RunId, asked_by: Option<&str>) -> Result<Op
         events,
         created_at_ms: record.stored.row.created_at_ms,
         checkpoints,
-        interrupted: record.ownership.is_interrupted(reader.now_ms()),
+        interrupted: record.ownership.is_interrupted(reader.now_ms),
         epoch: record.epoch,
     }))
 }
@@ -229,7 +229,7 @@ fn follow(reader: &Reader<'_>, run_id: RunId, after_seq: u64) -> Result<Option<R
         events.push(recorded);
     }
     let checkpoints = checkpoints(reader, run_id)?;
-    Ok(Some(RunProgress { events, checkpoints, interrupted: ownership.is_interrupted(reader.now_ms()) }))
+    Ok(Some(RunProgress { events, checkpoints, interrupted: ownership.is_interrupted(reader.now_ms) }))
 }
 
 /// How far behind the newest run: nothing, `~`, or `~3`.

@@ -135,7 +135,7 @@ impl Store {
         let is_any = |reader: &Reader<'_>| {
             for run_id in reader.decided_runs(CLOSED_MAX)? {
                 let ownership = reader.ownership(run_id)?;
-                if ownership.is_some_and(|ownership| ownership.is_interrupted(reader.now_ms())) {
+                if ownership.is_some_and(|ownership| ownership.is_interrupted(reader.now_ms)) {
                     return Ok(true);
                 }
             }

@@ -10,7 +10,8 @@ use parallel_llm_engine::{Code, Failure};
 use crate::database::{Database, Location, Opened, Reader, WriteConnection};
 use crate::error;
 use crate::row::Purpose;
-use crate::row::table::{Digest, TABLES, Table, Value};
+use crate::sql::table::{Digest, TABLES, Table};
+use crate::sql::value::Value;
 use crate::store::{Store, StoreConfig, WAIT};
 
 /// The most rows, and the bytes after which no further one is added, of a single write.
@@ -69,7 +70,7 @@ impl Store {
 
 /// Copies what this view shows, in one transaction.
 fn copy(reader: &Reader<'_>, connection: &mut WriteConnection) -> Result<Vec<Extent>, Failure> {
-    let now_ms = reader.now_ms();
+    let now_ms = reader.now_ms;
     let owners = reader.open_ownerships()?;
     let in_progress = owners.iter().filter(|owner| !owner.is_interrupted(now_ms)).count();
     if in_progress > 0 {
@@ -85,7 +86,7 @@ fn copy(reader: &Reader<'_>, connection: &mut WriteConnection) -> Result<Vec<Ext
     for table in TABLES {
         let (mut count, mut digest) = (0, Digest::default());
         let (mut rows, mut bytes) = (Vec::new(), 0);
-        reader.table_rows(table, &mut |row: Vec<Value>| {
+        reader.table_rows(table, &mut |row| {
             count += 1;
             digest.add(&row);
             bytes += row.iter().map(Value::len).sum::<usize>();
@@ -107,7 +108,7 @@ fn copy(reader: &Reader<'_>, connection: &mut WriteConnection) -> Result<Vec<Ext
 /// The rows of a table as they can be read.
 fn extent(reader: &Reader<'_>, table: &'static Table) -> Result<Extent, Failure> {
     let (mut count, mut digest) = (0, Digest::default());
-    reader.table_rows(table, &mut |row: Vec<Value>| {
+    reader.table_rows(table, &mut |row| {
         count += 1;
         digest.add(&row);
         Ok(())

@@ -153,7 +153,7 @@ async fn costs_and_seat_facts_of_version_2_get_their_principals() {
     );
     assert_eq!(store.list_tokens().await.unwrap(), []);
     let version: i64 = value(&connect(&path), "PRAGMA user_version");
-    assert_eq!(version, 10);
+    assert_eq!(version, 11);
 }
 
 #[tokio::test]
@@ -183,23 +183,6 @@ async fn rows_of_version_3_have_no_checksums_and_are_read_as_before() {
 }
 
 #[tokio::test]
-async fn a_run_continued_by_a_program_of_version_4_is_read() {
-    only_in_a_file!("it is about the migrations of the file");
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("runs.db");
-    let store = migrated(&path).await;
-    let before = loaded(&store, 1).await;
-    // A program of version 4 stores the plan in the row of the run.
-    let sql = "UPDATE runs SET plan = texts.body FROM texts WHERE texts.run_id = runs.run_id AND hash = ''; \
-               DELETE FROM texts WHERE hash = ''";
-    connect(&path).execute_batch(sql).unwrap();
-    let after = loaded(&store, 1).await;
-    assert_eq!((&after.plan, after.events), (&before.plan, before.events));
-    assert_eq!(store.search(RunScope::All, "late words", 9).await.unwrap().hits.len(), 1);
-    assert_eq!(store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
-}
-
-#[tokio::test]
 async fn groups_of_answers_and_times_of_first_tokens_follow_from_the_events_of_version_5() {
     only_in_a_file!("it is about the migrations of the file");
     let folder = tempfile::tempdir().unwrap();
@@ -225,14 +208,18 @@ async fn groups_of_answers_and_times_of_first_tokens_follow_from_the_events_of_v
     assert_eq!(expected.0, [Some(2), Some(1), Some(2), Some(1)]);
     assert!(expected.1.contains(&Some(12)) && expected.1.contains(&None), "{:?}", expected.1);
     store.close().await;
-    // A database of version 5 lacks these columns, which the checksum of a run covers, and its indexes are narrower.
+    // A database of version 5 lacks these columns, which the checksum of a run covers, and its indexes are narrower. A program
+    // of version 4 that goes on with it stores plans in the rows of runs.
     let sql = "DROP TABLE sessions; DROP TABLE form_key; DROP TABLE batch_jobs; DROP TABLE batches; DROP TABLE counted_runs; DROP TABLE run_counts; DROP INDEX runs_uncounted; \
                ALTER TABLE runs DROP COLUMN models; ALTER TABLE runs DROP COLUMN is_counted; ALTER TABLE runs DROP COLUMN cancel_epoch; \
                UPDATE runs SET checksum = NULL; \
                DROP INDEX calls_by_time; DROP INDEX calls_by_asker; \
                CREATE INDEX calls_by_time ON calls (sent_at_ms); CREATE INDEX calls_by_asker ON calls (asked_by); \
                ALTER TABLE calls DROP COLUMN first_token_ms; ALTER TABLE calls DROP COLUMN first_token_checksum; \
-               ALTER TABLE seats DROP COLUMN agreement_group; PRAGMA user_version = 5";
+               ALTER TABLE seats DROP COLUMN agreement_group; PRAGMA user_version = 5; \
+               ALTER TABLE runs ADD COLUMN plan TEXT NOT NULL DEFAULT ''; \
+               UPDATE runs SET plan = CAST(texts.body AS TEXT) FROM texts WHERE texts.run_id = runs.run_id AND hash = ''; \
+               DELETE FROM texts WHERE hash = '' AND run_id = (SELECT MIN(run_id) FROM runs)";
     connect(&path).execute_batch(sql).unwrap();
     let store = Store::open(StoreConfig::new(&path)).await.unwrap();
     assert_eq!(found(&store).await, expected);

@@ -700,9 +700,9 @@ fn d22_a_million_runs() {
         rows *= 2;
     }
     outside.execute(
-        "INSERT INTO runs (run_id, plan, plan_hash, store_mode, created_at_ms, owner, epoch, lease_until_ms, status, \
+        "INSERT INTO runs (run_id, plan_hash, store_mode, created_at_ms, owner, epoch, lease_until_ms, status, \
          question_excerpt, strategy, seats, closed_at_ms) \
-         SELECT printf('%026d', n), '', '', 'full', n, '', 1, 1, 'complete', '?', '', 5, n FROM had",
+         SELECT printf('%026d', n), '', 'full', n, '', 1, 1, 'complete', '?', '', 5, n FROM had",
     );
     outside.execute("CREATE INDEX runs_by_status ON runs (status, run_id); PRAGMA journal_mode = WAL");
     let after = quickest_list(&sandbox, 50);

@@ -64,7 +64,7 @@ pub(crate) fn page(
     query: &RunsQuery,
     words: Option<&SearchQuery>,
 ) -> Result<RunsPage, Failure> {
-    let now_ms = reader.now_ms();
+    let now_ms = reader.now_ms;
     let limit = query.limit.clamp(1, LIST_MAX);
     let mut page = Page { reader, asked_by, query, limit, owners: Owners::at(now_ms), now_ms };
     match words {

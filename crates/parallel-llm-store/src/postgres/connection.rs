@@ -1,267 +1,178 @@
-//! Reading, transactions, and the connection that writes.
+//! One connection to the server: statements with a deadline, each prepared once.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::time::Duration;
 
-use super::notify::{ChangedRuns, Channel};
-use super::session::{Parameters, Session};
-use super::wire::{Wire, away};
+use futures_util::future::join_all;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, SimpleQueryMessage, Statement};
+
+use super::dialect::POSTGRES;
+use super::wire::{Wire, silent, wait};
 use crate::clock;
-use crate::error::{DatabaseError, DatabaseErrorKind};
-use crate::row::Purpose;
-use crate::row::ownership::ExtendedLeases;
+use crate::error::DatabaseError;
+use crate::sql::dialect::Dialect;
+use crate::sql::session::{Row, Session, Take};
+use crate::sql::value::Value;
 
-/// Milliseconds since 1970 by the server's clock, which all processes share.
-pub(super) const NOW_MS: &str = "SELECT FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT";
-/// How long a server that refused a connection is left alone: what comes meanwhile goes to files at once.
-const RECONNECT_PAUSE: Duration = Duration::from_millis(250);
-/// Longest wait for the answer to one statement of the writer: a lock, and the slowest network that is of use. A server that
-/// takes a commit and does not confirm it, such as one without its standby, is given up after this.
-const WRITE_ANSWER_MAX: Duration = Duration::from_secs(6);
-/// Longest wait for the beginning of a read, which does nothing. A connection that is silent for longer leads nowhere.
-pub(super) const BEGIN_ANSWER_MAX: Duration = Duration::from_secs(4);
-/// Longest wait of a read for a lock that somebody holds on a whole table.
-const READ_LOCK_MAX: Duration = Duration::from_secs(4);
-/// Least wait for a connection: a lock may be waited for more shortly than a server across a slow network can answer.
-const CONNECT_MIN: Duration = Duration::from_secs(5);
+/// Rows fetched at once by a cursor. Some hold texts of megabytes.
+const FETCHED: usize = 100;
+/// Statements that a connection keeps prepared: more than there are.
+const STATEMENTS_MAX: usize = 256;
+/// Longest statement, so that none of a caller who has left goes on for ever. The largest read takes some seconds.
+pub(super) const STATEMENT_MAX: Duration = Duration::from_secs(60);
+/// Longest wait for the answer to the settings of a new connection, which take no time.
+const OPEN_ANSWER_MAX: Duration = Duration::from_secs(6);
+/// How long the answer to a statement may come late: the server ends it by itself, so this is for one that is gone.
+const ANSWER_LATE_MAX: Duration = Duration::from_secs(5);
+/// How long a transaction may wait for its next statement. Ours never pause; a process that was suspended in the middle
+/// loses its transaction, since others wait for its locks.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// Advisory locks, each a number of its own beside that of our schema.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Right {
-    /// To create or migrate the tables.
-    Migrate = 0x504c_4c00,
-    /// To begin runs.
-    Admit = 0x504c_4c01,
-    /// To fill the index of words and the counts.
-    Fill = 0x504c_4c02,
-    /// To purge.
-    Purge = 0x504c_4c03,
+/// A connection.
+pub(crate) struct Connection {
+    client: Client,
+    statements: RefCell<BTreeMap<String, Statement>>,
+    /// Longest wait for the answer to a statement.
+    limit: Cell<Duration>,
 }
 
-impl Right {
-    /// The two numbers of the lock, for the functions of advisory locks.
-    pub(super) fn numbers(self) -> String {
-        format!("{}, hashtext(current_schema())", self as i32)
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Connection")
     }
 }
 
-/// Reads within a consistent view or a transaction.
-#[derive(Debug)]
-pub(crate) struct Reader<'c> {
-    pub(super) session: &'c Session,
-    /// The time of the server when the view or the transaction began.
-    pub(super) now_ms: i64,
-}
-
-impl Reader<'_> {
-    /// The time of the server, in milliseconds since 1970.
-    pub(crate) const fn now_ms(&self) -> i64 {
-        self.now_ms
-    }
-}
-
-/// A write transaction. Dropping it ends its connection, which rolls back.
-#[derive(Debug)]
-pub(crate) struct Transaction {
-    // Owned, so that a connection that failed is dropped with it.
-    pub(super) session: Session,
-    now_ms: i64,
-    /// What other processes are told of after the commit.
-    pub(super) changed: ChangedRuns,
-    /// The statement that extends the leases of these runs, if they are to be extended.
-    renewal: Option<String>,
-}
-
-impl Transaction {
-    /// Reads the database including this transaction's own writes.
-    pub(crate) const fn reader(&self) -> Reader<'_> {
-        Reader { session: &self.session, now_ms: self.now_ms }
+impl Connection {
+    /// Connects within this time.
+    pub(super) fn open(wire: &Wire, within: Duration) -> Result<Self, DatabaseError> {
+        let client = wire.connect(within)?;
+        let session = Self { client, statements: RefCell::default(), limit: Cell::new(OPEN_ANSWER_MAX) };
+        // Whatever the server or the user has set otherwise. A commit is durable before it is confirmed; a server that
+        // waits for its standbys, too, keeps doing so.
+        session.command(&format!(
+            "SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; \
+             SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; \
+             SELECT set_config('synchronous_commit', 'on', FALSE) \
+             WHERE current_setting('synchronous_commit') IN ('off', 'local')",
+            STATEMENT_MAX.as_millis(),
+            PAUSE_MAX.as_millis(),
+        ))?;
+        session.limit_answers(STATEMENT_MAX + ANSWER_LATE_MAX);
+        Ok(session)
     }
 
-    /// Executes a statement, and returns how many rows it changed.
-    pub(super) fn execute(&mut self, sql: &str, parameters: Parameters<'_>) -> Result<u64, DatabaseError> {
-        self.session.execute(sql, parameters)
+    /// Sets the longest statement of this connection.
+    pub(super) fn limit_statements(&self, longest: Duration) -> Result<(), DatabaseError> {
+        self.limit.set(longest + ANSWER_LATE_MAX);
+        self.command(&format!("SET statement_timeout = {}", longest.as_millis().max(1))).map(drop)
     }
 
-    /// Extends the leases of the runs that it changes as it commits, in the same exchange.
-    pub(crate) fn renew_leases(&mut self, owner: &str, lease: Duration) {
-        let written = self.changed.iter().filter(|(_, seq)| seq.is_some());
-        let runs: Vec<String> = written.map(|(run_id, _)| format!("'{run_id}'")).collect();
-        self.renewal = (!runs.is_empty()).then(|| {
-            format!(
-                "UPDATE runs SET lease_until_ms = {} WHERE run_id IN ({}) AND owner = {} AND closed_at_ms IS NULL; ",
-                until(lease),
-                runs.join(", "),
-                quoted(owner)
-            )
+    /// Sets the longest wait for the answer to a statement, whatever the server goes on doing.
+    pub(super) fn limit_answers(&self, longest: Duration) {
+        self.limit.set(longest);
+    }
+
+    /// Whether the connection has ended.
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Executes commands without parameters in one exchange, and returns the last value, if any.
+    pub(super) fn command(&self, sql: &str) -> Result<Option<String>, DatabaseError> {
+        let messages = self.answer(self.client.simple_query(sql))?;
+        let last = messages.iter().rev().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row.get(0).map(str::to_owned)),
+            _ => None,
         });
+        Ok(last.flatten())
     }
 
-    /// Keeps other processes from changing this run until the transaction has ended.
-    pub(crate) fn lock_run(&mut self, run_id: &str) -> Result<(), DatabaseError> {
-        // As strong as an update of the row, and no stronger: rows of other tables may refer to it meanwhile.
-        self.execute("SELECT 1 FROM runs WHERE run_id = $1 FOR NO KEY UPDATE", &[&run_id]).map(drop)
-    }
-
-    /// Takes the right to fill the index and the counts; `false` if another process has it.
-    pub(crate) fn may_fill(&mut self) -> Result<bool, DatabaseError> {
-        self.session.value(&format!("SELECT pg_try_advisory_xact_lock({})", Right::Fill.numbers()), &[])
-    }
-}
-
-/// The writing connection.
-#[derive(Debug)]
-pub(crate) struct WriteConnection {
-    wire: Arc<Wire>,
-    session: Option<Session>,
-    channel: Arc<Channel>,
-    /// When the server was last found away.
-    away_at: Option<Instant>,
-}
-
-impl WriteConnection {
-    pub(super) fn new(wire: Arc<Wire>, session: Session, channel: Arc<Channel>) -> Self {
-        // It was opened to prepare the tables, which may take longer.
-        session.limit_answers(WRITE_ANSWER_MAX);
-        Self { wire, session: Some(session), channel, away_at: None }
-    }
-
-    /// Another connection to the same server, opened when it is first needed.
-    pub(crate) fn another(&self) -> Self {
-        Self {
-            wire: Arc::clone(&self.wire),
-            session: None,
-            channel: Arc::clone(&self.channel),
-            away_at: None,
+    fn prepared(&self, sql: &str) -> Result<Statement, DatabaseError> {
+        if let Some(known) = self.statements.borrow().get(sql) {
+            return Ok(known.clone());
         }
+        let statement = self.answer(self.client.prepare(sql))?;
+        let mut statements = self.statements.borrow_mut();
+        if statements.len() >= STATEMENTS_MAX {
+            statements.pop_first();
+        }
+        statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
     }
 
-    /// Begins a transaction, waiting at most this long for each lock.
-    pub(crate) fn begin(&mut self, purpose: Purpose, wait: Duration) -> Result<Transaction, DatabaseError> {
-        let admit = match purpose {
-            Purpose::Admit => format!("SELECT pg_advisory_xact_lock({}); ", Right::Admit.numbers()),
-            Purpose::Write => String::new(),
-        };
-        let wait_ms = wait.as_millis().max(1);
-        // One exchange. The time is taken last, since waiting for the lock may have been long.
-        let (session, now_ms) =
-            self.begin_with(&format!("BEGIN; SET LOCAL lock_timeout = {wait_ms}; {admit}{NOW_MS}"), wait)?;
-        Ok(Transaction { session, now_ms, changed: ChangedRuns::new(), renewal: None })
-    }
-
-    /// Makes a transaction durable, and tells other processes of it.
-    pub(crate) fn commit(&mut self, transaction: Transaction) -> Result<(), DatabaseError> {
-        let renewal = transaction.renewal.unwrap_or_default();
-        transaction.session.command(&(renewal + &self.channel.commit(&transaction.changed)))?;
-        self.session = Some(transaction.session);
-        Ok(())
-    }
-
-    /// Reads outside a write transaction, which blocks no writer.
-    pub(crate) fn read<T>(
-        &mut self,
-        wait: Duration,
-        read: impl FnOnce(Reader<'_>) -> Result<T, DatabaseError>,
+    fn answer<T>(
+        &self,
+        asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, DatabaseError> {
-        let (session, now_ms) = self.begin_with(&begin_reading(), wait)?;
-        let found = read(Reader { session: &session, now_ms })?;
-        session.command("COMMIT")?;
-        self.session = Some(session);
-        Ok(found)
+        let answered = wait(asked, clock::shared_now() + self.limit.get());
+        Ok(answered.ok_or_else(silent)??)
+    }
+}
+
+impl Session for Connection {
+    fn dialect(&self) -> &'static Dialect {
+        &POSTGRES
     }
 
-    /// Extends the leases of this owner's open runs and claimed jobs by so long from now, in one exchange, since the server may
-    /// be far away. A row that somebody has locked is left out, so that it does not hold up the others. No standby is waited
-    /// for: if it takes over without this, the lease only ends.
-    pub(crate) fn extend_leases(
-        &mut self,
-        owner: &str,
-        lease: Duration,
-        wait: Duration,
-    ) -> Result<ExtendedLeases, DatabaseError> {
-        let (owner, until, wait_ms) = (quoted(owner), until(lease), wait.as_millis().max(1));
-        let sql = format!(
-            "BEGIN; SET LOCAL lock_timeout = {wait_ms}; SET LOCAL synchronous_commit = local; \
-             WITH run AS (SELECT run_id FROM runs WHERE owner = {owner} AND closed_at_ms IS NULL \
-             FOR NO KEY UPDATE SKIP LOCKED), \
-             extended AS (UPDATE runs SET lease_until_ms = {until} FROM run WHERE runs.run_id = run.run_id \
-             RETURNING runs.run_id, runs.epoch), \
-             job AS (SELECT batch_id, line FROM batch_jobs WHERE owner = {owner} AND state = 'running' \
-             FOR NO KEY UPDATE SKIP LOCKED), \
-             kept AS (UPDATE batch_jobs SET lease_until_ms = {until} FROM job WHERE batch_jobs.batch_id = job.batch_id \
-             AND batch_jobs.line = job.line RETURNING 1) \
-             SELECT (SELECT COUNT(*) FROM kept) || COALESCE((SELECT string_agg(' ' || run_id || ' ' || epoch, '') \
-             FROM extended), ''); COMMIT"
-        );
-        let (session, answer) = self.exchange(&sql, wait)?;
-        self.session = Some(session);
-        answer.as_deref().and_then(extended).ok_or_else(|| away("it answered without its leases"))
-    }
-
-    /// Executes the beginning of a transaction, which ends with the time, on the kept connection or a new one. A kept one
-    /// may have been ended meanwhile, which is no reason to fail.
-    fn begin_with(&mut self, sql: &str, wait: Duration) -> Result<(Session, i64), DatabaseError> {
-        let (session, now) = self.exchange(sql, wait)?;
-        Ok((session, time(now)?))
-    }
-
-    /// Executes commands on the kept connection or a new one, and returns it with the last value.
-    fn exchange(&mut self, sql: &str, wait: Duration) -> Result<(Session, Option<String>), DatabaseError> {
-        if let Some(session) = self.session.take().filter(|session| !session.is_closed()) {
-            match session.command(sql) {
-                Ok(value) => return Ok((session, value)),
-                // Silence may be a server that is busy or gone; a second attempt would wait as long again.
-                Err(cause) if cause.kind == DatabaseErrorKind::Silent => {
-                    self.away_at = Some(clock::shared_now());
-                    return Err(cause);
-                }
-                Err(cause) if cause.kind != DatabaseErrorKind::Away => return Err(cause),
-                Err(_) => {}
-            }
+    fn each(&self, sql: &str, values: &[Value<'_>], take: Take<'_>) -> Result<(), DatabaseError> {
+        let statement = self.prepared(sql)?;
+        if sql.starts_with("SELECT ") && values.iter().zip(statement.params()).any(holds_zero) {
+            return Ok(());
         }
-        let is_paused = self.away_at.is_some_and(|at| clock::shared_now() < at + RECONNECT_PAUSE);
-        if is_paused {
-            return Err(away("it was away a moment ago"));
+        pass_on(&self.answer(self.client.query(&statement, &bound(values)))?, take)
+    }
+
+    /// By a cursor, so that only as many rows are sent as are wanted.
+    fn scan(&self, sql: &str, values: &[Value<'_>], take: Take<'_>) -> Result<(), DatabaseError> {
+        let declare = format!("DECLARE scanned NO SCROLL CURSOR FOR {sql}");
+        self.execute(&declare, values)?;
+        let fetch = format!("FETCH {FETCHED} FROM scanned");
+        let mut wants_more = true;
+        while wants_more {
+            // Prepared anew each time: what a cursor gives is known once it is open.
+            let rows = self.answer(self.client.query(&fetch, &[]))?;
+            wants_more = rows.len() == FETCHED;
+            pass_on(&rows, &mut |row| {
+                let wants = take(row)?;
+                wants_more &= wants;
+                Ok(wants)
+            })?;
         }
-        let begun = Session::open(&self.wire, wait.max(CONNECT_MIN)).and_then(|session| {
-            session.limit_answers(WRITE_ANSWER_MAX);
-            let value = session.command(sql)?;
-            Ok((session, value))
-        });
-        let is_away = begun.as_ref().is_err_and(DatabaseError::is_passing);
-        self.away_at = is_away.then(clock::shared_now);
-        begun
+        self.command("CLOSE scanned").map(drop)
+    }
+
+    fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, DatabaseError> {
+        let statement = self.prepared(sql)?;
+        self.answer(self.client.execute(&statement, &bound(values)))
+    }
+
+    /// All are sent before the first answer comes: a server may be far away.
+    fn execute_all(&self, sql: &str, all: &[&[Value<'_>]]) -> Result<(), DatabaseError> {
+        let statement = self.prepared(sql)?;
+        let all: Vec<_> = all.iter().map(|values| bound(values)).collect();
+        let sent = all.iter().map(|values| self.client.execute(&statement, values));
+        let sent = async { join_all(sent).await.into_iter().collect::<Result<Vec<u64>, _>>() };
+        self.answer(sent).map(drop)
     }
 }
 
-/// Begins a consistent view, and returns the time.
-pub(super) fn begin_reading() -> String {
-    let wait_ms = READ_LOCK_MAX.as_millis();
-    format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL lock_timeout = {wait_ms}; {NOW_MS}")
+/// Whether a text has a character that no column of its type can hold, so that nothing is found by it.
+fn holds_zero((value, kind): (&Value<'_>, &Type)) -> bool {
+    matches!(value, Value::Text(text) if *kind != Type::BYTEA && text.contains('\0'))
 }
 
-/// The end of a lease that begins now, by the server's clock at the moment of the statement.
-fn until(lease: Duration) -> String {
-    format!("FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT + {}", lease.as_millis())
-}
-
-/// A text as a constant of a statement. Ours hold digits, letters and a few signs.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
-/// Reads the number of jobs, and each run with its epoch.
-fn extended(answer: &str) -> Option<ExtendedLeases> {
-    let mut words = answer.split(' ');
-    let jobs = words.next()?.parse().ok()?;
-    let mut runs = Vec::new();
-    while let Some(run_id) = words.next() {
-        runs.push((run_id.parse().ok()?, words.next()?.parse().ok()?));
+fn pass_on(rows: &[tokio_postgres::Row], take: Take<'_>) -> Result<(), DatabaseError> {
+    for row in rows {
+        if !take(&Row { columns: row, dialect: &POSTGRES })? {
+            break;
+        }
     }
-    Some(ExtendedLeases { runs, jobs })
+    Ok(())
 }
 
-/// The time that a command returned.
-pub(super) fn time(value: Option<String>) -> Result<i64, DatabaseError> {
-    value.and_then(|value| value.parse().ok()).ok_or_else(|| away("it answered without its time"))
+fn bound<'v>(values: &'v [Value<'_>]) -> Vec<&'v (dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }

@@ -8,16 +8,17 @@ use std::time::Duration;
 use parallel_llm_engine::Failure;
 
 use super::Database;
-use super::connection::{Reader, begin_reading, time};
-use super::contents;
-use super::row::get;
+use super::connection::Connection;
 use super::schema;
-use super::session::Session;
+use super::write_connection::{begin_reading, time};
 use crate::blocking::blocking;
 use crate::clock;
 use crate::error::DatabaseError;
 use crate::inspection::{CheckDepth, DatabaseState, Finding, Findings, Integrity};
 use crate::row::count;
+use crate::sql::contents;
+use crate::sql::session::Reader;
+use crate::sql::value::damaged;
 
 /// Longest wait for a connection of its own.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
@@ -42,10 +43,11 @@ impl Database {
         let wire = Arc::clone(&self.wire);
         blocking(move || {
             let until = clock::shared_now() + within;
-            let session = Session::open(&wire, CONNECT_WAIT)?;
+            let session = Connection::open(&wire, CONNECT_WAIT)?;
             session.limit_statements(within)?;
             let now_ms = time(session.command(&begin_reading())?)?;
-            let checked = contents::check(&Reader { session: &session, now_ms }, &mut findings, until);
+            let reader = Reader { session: &session, now_ms };
+            let checked = contents::check(&reader, &mut findings, until);
             match (checked, findings.damages()) {
                 (_, Some(damages)) => Ok(Integrity::Damaged(damages)),
                 (Ok(true), None) => Ok(Integrity::Intact),
@@ -63,7 +65,7 @@ impl Database {
 
 fn state(reader: &Reader<'_>) -> Result<DatabaseState, DatabaseError> {
     let sql = "SELECT status, COUNT(*) FROM runs GROUP BY status";
-    let runs = reader.session.rows(sql, &[], |row| Ok((get(row, 0)?, count(get(row, 1)?))))?;
+    let runs = reader.session.rows(sql, &[], |row| Ok((row.get(0)?, count(row.get(1)?))))?;
     // Only our tables, since others may be in the same database.
     let sql = "SELECT 'PostgreSQL ' || current_setting('server_version'), format, \
                (SELECT SUM(pg_total_relation_size(name::REGCLASS))::BIGINT FROM UNNEST(ARRAY['runs', 'events', 'texts', \
@@ -71,13 +73,13 @@ fn state(reader: &Reader<'_>) -> Result<DatabaseState, DatabaseError> {
                FROM parallel_llm_meta";
     let state = reader.session.first(sql, &[], |row| {
         Ok(DatabaseState {
-            version: get(row, 0)?,
-            format: u32::try_from(get::<i64>(row, 1)?).unwrap_or_default(),
-            bytes: count(get(row, 2)?),
+            version: row.get(0)?,
+            format: row.get(1)?,
+            bytes: count(row.get(2)?),
             log_bytes: None,
             has_purged_words: false,
-            runs: runs.into_iter().collect(),
+            runs: runs.iter().cloned().collect(),
         })
     })?;
-    state.ok_or_else(|| super::row::damaged("the mark of its format is missing"))
+    state.ok_or_else(|| damaged("the mark of its format is missing"))
 }

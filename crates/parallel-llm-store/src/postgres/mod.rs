@@ -1,33 +1,23 @@
-//! The PostgreSQL database: opening, migrating, and all statements.
+//! The PostgreSQL database: opening, migrating, notifications, and the index of words.
 //!
 //! It lies in the first schema of the connection's search path, and is shared by the processes of several machines.
 //! Invariants: tables that are not ours, or that a newer version wrote, are left unchanged. Times are the server's. No
 //! process blocks the others for longer than its connection's limits allow, even one that is suspended.
 
-mod batches;
 mod connection;
-mod contents;
-mod counting;
-mod events;
-mod figures;
+mod dialect;
 mod inspect;
-mod ledger;
 mod notify;
 mod purge;
 mod readers;
-mod row;
-mod runs;
 mod schema;
 mod search;
-mod seats;
-mod session;
-mod sessions;
 mod sql_state;
 mod tls;
-mod tokens;
-mod transfer;
 mod url;
+mod value;
 mod wire;
+mod write_connection;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -40,15 +30,16 @@ use crate::blocking::blocking;
 use crate::changes::{CHANGES_MAX, Change};
 use crate::error::{self, DatabaseError, DatabaseErrorKind, URL_SETTING};
 use crate::row::integer;
+use crate::sql::session::{Reader, Session};
 
-use connection::Right;
-pub(crate) use connection::{Reader, Transaction, WriteConnection};
+use connection::Connection;
 use notify::Channel;
 pub(crate) use purge::PurgeLock;
 use readers::Readers;
-use session::Session;
 pub use url::ServerUrl;
 use wire::Wire;
+use write_connection::Right;
+pub(crate) use write_connection::{Transaction, WriteConnection};
 
 /// The number of the first migration, which makes all tables: that of the other dialect's newest one at the time, so that
 /// a format has one number.
@@ -59,6 +50,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0008_batches.sql"),
     include_str!("../../migrations/postgres/0009_cancel.sql"),
     include_str!("../../migrations/postgres/0010_sessions.sql"),
+    include_str!("../../migrations/postgres/0011_wording.sql"),
 ];
 /// The oldest supported major version, as the server numbers it. Its makers end their support of a version after five
 /// years.
@@ -108,7 +100,7 @@ impl Database {
             let unopened =
                 |cause: DatabaseError| cause.failure(&format!("cannot open the run database `{url}`"));
             let wire = Arc::new(Wire::to(&url).map_err(unopened)?);
-            let session = Session::open(&wire, wait).map_err(unopened)?;
+            let session = Connection::open(&wire, wait).map_err(unopened)?;
             let id: Arc<str> = prepare(&session, &url)?.into();
             let channel = Arc::new(Channel::of(&id));
             let connection = WriteConnection::new(Arc::clone(&wire), session, Arc::clone(&channel));
@@ -148,7 +140,7 @@ impl Database {
 }
 
 /// Creates or migrates the tables if necessary, and returns the database's id.
-fn prepare(session: &Session, url: &ServerUrl) -> Result<String, Failure> {
+fn prepare(session: &Connection, url: &ServerUrl) -> Result<String, Failure> {
     let unopened = |cause: DatabaseError| cause.failure(&format!("cannot open the run database `{url}`"));
     let mut mark = Mark::read(session, url)?;
     if mark.as_ref().is_none_or(|mark| mark.format < newest()) {
@@ -165,7 +157,7 @@ fn prepare(session: &Session, url: &ServerUrl) -> Result<String, Failure> {
         let format = Mark::read(session, url)?.map(|mark| mark.format);
         migrate(session, format).map_err(unopened)?;
         session.command("COMMIT").map_err(unopened)?;
-        session.limit_statements(session::STATEMENT_MAX).map_err(unopened)?;
+        session.limit_statements(connection::STATEMENT_MAX).map_err(unopened)?;
         mark = Mark::read(session, url)?;
     }
     Ok(mark.map(|mark| mark.database_id).unwrap_or_default())
@@ -194,12 +186,11 @@ struct Mark {
 
 impl Mark {
     /// Reads the mark; `None` in a schema without our tables. Fails if they are not ours, or are too new.
-    fn read(session: &Session, url: &ServerUrl) -> Result<Option<Self>, Failure> {
+    fn read(session: &dyn Session, url: &ServerUrl) -> Result<Option<Self>, Failure> {
         let unopened = |cause: DatabaseError| cause.failure(&format!("cannot open the run database `{url}`"));
         let found = session.first(TABLES, &[], |row| {
-            let schema: Option<String> = row::get(row, 1)?;
-            let taken: Option<String> = row::get(row, 3)?;
-            Ok((row::get::<i64>(row, 0)?, schema, row::get::<bool>(row, 2)?, taken))
+            let (schema, taken): (Option<String>, Option<String>) = (row.get(1)?, row.get(3)?);
+            Ok((row.get::<i64>(0)?, schema, row.get::<bool>(2)?, taken))
         });
         let Some((version, schema, is_ours, taken)) = found.map_err(unopened)? else { return Ok(None) };
         if version < VERSION_MIN {
@@ -221,8 +212,7 @@ impl Mark {
             return Err(refused(message));
         }
         let sql = "SELECT format, database_id FROM parallel_llm_meta";
-        let read = session
-            .first(sql, &[], |row| Ok(Self { format: row::get(row, 0)?, database_id: row::get(row, 1)? }));
+        let read = session.first(sql, &[], |row| Ok(Self { format: row.get(0)?, database_id: row.get(1)? }));
         let mark = read.map_err(unopened)?;
         match mark {
             Some(Self { format, .. }) if format > newest() => {
@@ -238,7 +228,7 @@ impl Mark {
 }
 
 /// Applies the migrations after this one, in the transaction that has the right to: all of them or none.
-fn migrate(session: &Session, from: Option<i64>) -> Result<(), DatabaseError> {
+fn migrate(session: &Connection, from: Option<i64>) -> Result<(), DatabaseError> {
     for (script, number) in MIGRATIONS.iter().zip(FIRST..).filter(|(_, number)| *number > from.unwrap_or(0)) {
         let mark = if from.is_none() && number == FIRST { MARK } else { "" };
         session.command(&format!("{mark} {script}; UPDATE parallel_llm_meta SET format = {number}"))?;

@@ -1,4 +1,4 @@
-//! Statements that remove runs, and the right to do so.
+//! The right to purge, and the space of what was removed.
 //!
 //! A deleted row stays in the server's files until [`Database::vacuum`] has freed its space and something else was written
 //! there. What the server's own log, its standbys and its backups keep of it is in the hands of its administrator.
@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::value::next::Advice;
-use parallel_llm_engine::{Code, Failure, RunId};
+use parallel_llm_engine::{Code, Failure};
 
 use super::Database;
-use super::connection::{Reader, Right, Transaction};
-use super::row::{ownership, ownership_columns, run_id};
-use super::session::Session;
+use super::connection::Connection;
+use super::write_connection::Right;
 use crate::blocking::blocking;
-use crate::error::DatabaseError;
+use crate::sql::session::Session;
 
 /// Longest wait for a connection of its own.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
@@ -37,7 +36,7 @@ const VACUUM: [&str; 9] = [
 #[derive(Debug)]
 pub(crate) struct PurgeLock {
     /// Held for its lock.
-    _session: Session,
+    _session: Connection,
 }
 
 impl Database {
@@ -45,9 +44,9 @@ impl Database {
     pub(crate) async fn lock_purge(&self) -> Result<PurgeLock, Failure> {
         let wire = Arc::clone(&self.wire);
         blocking(move || {
-            let session = Session::open(&wire, CONNECT_WAIT)?;
+            let session = Connection::open(&wire, CONNECT_WAIT)?;
             let sql = format!("SELECT pg_try_advisory_lock({})", Right::Purge.numbers());
-            if session.value(&sql, &[])? {
+            if (&session as &dyn Session).value(&sql, &[])? {
                 return Ok(PurgeLock { _session: session });
             }
             let failure = Failure::new(Code::Busy, "another process is purging runs");
@@ -60,7 +59,7 @@ impl Database {
     pub(crate) async fn vacuum(&self) -> Result<(), Failure> {
         let wire = Arc::clone(&self.wire);
         blocking(move || {
-            let session = Session::open(&wire, CONNECT_WAIT)?;
+            let session = Connection::open(&wire, CONNECT_WAIT)?;
             session.limit_statements(VACUUM_MAX)?;
             // Each by itself, since it cannot be part of a transaction.
             for table in VACUUM {
@@ -69,28 +68,5 @@ impl Database {
             Ok(())
         })
         .await
-    }
-}
-
-impl Reader<'_> {
-    /// The runs before this id that no process runs any more, oldest first.
-    pub(crate) fn runs_over_before(&self, before: RunId, now_ms: i64) -> Result<Vec<RunId>, DatabaseError> {
-        let sql =
-            concat!("SELECT ", ownership_columns!(), ", run_id FROM runs WHERE run_id < $1 ORDER BY run_id");
-        let over = self.session.rows(sql, &[&before.to_string()], |row| {
-            let is_over = ownership(row, 0)?.is_over(now_ms);
-            is_over.then(|| run_id(row, 3)).transpose()
-        })?;
-        Ok(over.into_iter().flatten().collect())
-    }
-}
-
-impl Transaction {
-    /// Deletes a run's rows, those of its texts and their words included.
-    pub(crate) fn delete_run(&mut self, run_id: &str) -> Result<(), DatabaseError> {
-        self.settle(run_id)?;
-        self.uncount(run_id)?;
-        // All other rows refer to it and go with it.
-        self.execute("DELETE FROM runs WHERE run_id = $1", &[&run_id]).map(drop)
     }
 }

@@ -7,11 +7,12 @@ use parallel_llm_engine::Failure;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::connection::{BEGIN_ANSWER_MAX, Reader, begin_reading, time};
-use super::session::Session;
+use super::connection::Connection;
 use super::wire::Wire;
+use super::write_connection::{BEGIN_ANSWER_MAX, begin_reading, time};
 use crate::blocking::blocking;
 use crate::error::{self, DatabaseError, DatabaseErrorKind};
+use crate::sql::session::Reader;
 
 /// How long a read waits for a connection.
 const READ_WAIT: Duration = Duration::from_secs(10);
@@ -30,7 +31,7 @@ pub(super) struct Readers {
     /// A permit for each connection.
     permits: Arc<Semaphore>,
     /// Opened connections that are not in use.
-    idle: Mutex<Vec<Session>>,
+    idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
@@ -74,7 +75,7 @@ impl Readers {
     }
 
     /// Begins a view on a kept connection or a new one. A kept one may have been ended meanwhile.
-    fn begin(&self) -> Result<(Session, i64), DatabaseError> {
+    fn begin(&self) -> Result<(Connection, i64), DatabaseError> {
         for _ in 0..READERS_MAX {
             let Some(session) = self.idle.lock().pop() else { break };
             session.limit_answers(BEGIN_ANSWER_MAX);
@@ -88,7 +89,7 @@ impl Readers {
                 Err(_) => {}
             }
         }
-        let session = Session::open(&self.wire, OPEN_WAIT)?;
+        let session = Connection::open(&self.wire, OPEN_WAIT)?;
         let now = session.command(&begin_reading())?;
         begun(session, now)
     }
@@ -104,7 +105,7 @@ impl Readers {
 }
 
 /// A view that has begun at this time.
-fn begun(session: Session, now: Option<String>) -> Result<(Session, i64), DatabaseError> {
+fn begun(session: Connection, now: Option<String>) -> Result<(Connection, i64), DatabaseError> {
     session.limit_answers(READ_ANSWER_MAX);
     Ok((session, time(now)?))
 }

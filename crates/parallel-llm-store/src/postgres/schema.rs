@@ -2,10 +2,9 @@
 //!
 //! Only that: the schema may have tables of others, and the server's administrator may add indexes.
 
-use super::connection::Reader;
-use super::row::get;
 use crate::error::DatabaseError;
 use crate::inspection;
+use crate::sql::session::Reader;
 
 /// Triggers, rules and policies on our tables. We make none.
 const ADDED: &str = "
@@ -24,7 +23,7 @@ pub(super) fn differences(reader: &Reader<'_>) -> Result<Vec<String>, DatabaseEr
          WHERE relnamespace = current_schema()::REGNAMESPACE AND relname IN ({TABLES}) ORDER BY 1, 2, 3"
     );
     reader.session.rows(&sql, &[], |row| {
-        let (kind, name, table): (&str, &str, &str) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
+        let (kind, name, table): (&str, &str, &str) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(inspection::foreign_part(&format!("{kind} `{name}` on `{table}`")))
     })
 }

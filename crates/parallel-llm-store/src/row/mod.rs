@@ -14,7 +14,6 @@ pub(crate) mod new_run;
 pub(crate) mod ownership;
 pub(crate) mod run_row;
 pub(crate) mod seat_fact;
-pub(crate) mod table;
 pub(crate) mod text_row;
 
 /// What a transaction will write.

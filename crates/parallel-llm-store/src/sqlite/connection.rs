@@ -4,11 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::types::FromSql;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, Row};
+use rusqlite::{CachedStatement, Connection, OpenFlags, params_from_iter};
 
+use super::dialect::SQLITE;
 use crate::clock;
 use crate::error::DatabaseError;
+use crate::sql::dialect::Dialect;
+use crate::sql::session::{Reader, Row, Session, Take};
+use crate::sql::value::Value;
 
 /// Statements that a connection keeps prepared: more than there are, so that none is parsed twice.
 const STATEMENTS_MAX: usize = 128;
@@ -46,65 +49,67 @@ fn open(path: &Path, access: OpenFlags, wait: Duration) -> rusqlite::Result<Conn
     Ok(connection)
 }
 
-/// Reads within a consistent view or a transaction.
-#[derive(Debug)]
-pub(crate) struct Reader<'c> {
-    pub(super) connection: &'c Connection,
+/// Reads what this connection sees.
+pub(super) fn reader(connection: &Connection) -> Reader<'_> {
+    Reader { session: connection, now_ms: clock::now_ms() }
 }
 
-impl Reader<'_> {
-    /// The time of the machine.
-    #[expect(clippy::unused_self, reason = "another database has a clock of its own")]
-    pub(crate) fn now_ms(&self) -> i64 {
-        clock::now_ms()
+impl Session for Connection {
+    fn dialect(&self) -> &'static Dialect {
+        &SQLITE
     }
 
-    /// All rows of a query.
-    pub(super) fn rows<T>(
-        &self,
-        sql: &str,
-        parameters: impl Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, DatabaseError> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(parameters, read)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+    fn each(&self, sql: &str, values: &[Value<'_>], take: Take<'_>) -> Result<(), DatabaseError> {
+        let mut statement = prepared(self, sql)?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        while let Some(row) = rows.next()? {
+            if !take(&Row { columns: row, dialect: &SQLITE })? {
+                break;
+            }
+        }
+        Ok(())
     }
 
-    /// The first row of a query; `None` without rows.
-    pub(super) fn first<T>(
-        &self,
-        sql: &str,
-        parameters: impl Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, DatabaseError> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        Ok(statement.query_row(parameters, read).optional()?)
+    fn scan(&self, sql: &str, values: &[Value<'_>], take: Take<'_>) -> Result<(), DatabaseError> {
+        self.each(sql, values, take)
     }
 
-    /// The first column of a query's only row.
-    pub(super) fn value<T: FromSql>(&self, sql: &str, parameters: impl Params) -> Result<T, DatabaseError> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        Ok(statement.query_row(parameters, |row| row.get(0))?)
+    fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, DatabaseError> {
+        Ok(prepared(self, sql)?.execute(params_from_iter(values))? as u64)
     }
+
+    fn execute_all(&self, sql: &str, all: &[&[Value<'_>]]) -> Result<(), DatabaseError> {
+        let mut statement = prepared(self, sql)?;
+        for values in all {
+            statement.execute(params_from_iter(*values))?;
+        }
+        Ok(())
+    }
+}
+
+/// A statement, which is kept for the next time.
+fn prepared<'c>(connection: &'c Connection, sql: &str) -> rusqlite::Result<CachedStatement<'c>> {
+    let statement = connection.prepare_cached(sql)?;
+    // SQLite numbers them in this order, whatever their names say.
+    debug_assert!(
+        (1..=statement.parameter_count())
+            .all(|number| statement.parameter_name(number) == Some(&format!("${number}"))),
+        "the parameters of a statement first appear in the order of their numbers: {sql}"
+    );
+    Ok(statement)
 }
 
 /// A write transaction, exclusive until it ends. Dropping it rolls back.
 #[derive(Debug)]
 pub(crate) struct Transaction {
     // Owned, so that a connection that failed is dropped with it.
-    pub(super) connection: Connection,
+    pub(crate) connection: Connection,
 }
 
 impl Transaction {
     /// Reads the database including this transaction's own writes.
     pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader { connection: &self.connection }
-    }
-
-    /// Executes a statement that returns no rows, and returns how many rows it changed.
-    pub(super) fn execute(&mut self, sql: &str, parameters: impl Params) -> Result<usize, DatabaseError> {
-        Ok(self.connection.prepare_cached(sql)?.execute(parameters)?)
+        reader(&self.connection)
     }
 }
 

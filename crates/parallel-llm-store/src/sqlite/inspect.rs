@@ -7,18 +7,21 @@ use std::time::Duration;
 
 use parallel_llm_engine::Failure;
 use rusqlite::{Connection, ErrorCode};
-use tokio::time::Instant;
 
 use super::Database;
-use super::connection::{Reader, open_for_reading};
-use super::contents;
+use super::connection::{open_for_reading, reader};
 use super::readers::READ_WAIT;
 use super::schema;
+use super::search::are_words_marked;
 use crate::blocking::blocking;
+use crate::clock;
 use crate::error::DatabaseError;
 use crate::file;
 use crate::inspection::{CheckDepth, DatabaseState, Finding, Findings, Integrity};
 use crate::row::count;
+use crate::sql::contents;
+use crate::sql::session::Reader;
+use crate::sql::value::damaged;
 
 /// Steps of SQLite's virtual machine between two checks of the time: well under a millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
@@ -42,22 +45,23 @@ impl Database {
 }
 
 fn state(reader: &Reader<'_>, path: &Path) -> Result<DatabaseState, DatabaseError> {
-    let runs = reader.rows("SELECT status, COUNT(*) FROM runs GROUP BY status", (), |row| {
+    let runs = reader.session.rows("SELECT status, COUNT(*) FROM runs GROUP BY status", &[], |row| {
         Ok((row.get(0)?, count(row.get(1)?)))
     })?;
-    let has_purged_words = reader.are_words_marked()?;
+    let has_purged_words = are_words_marked(reader.session)?;
     let sql = "SELECT 'SQLite ' || sqlite_version(), user_version, page_count * page_size \
                FROM pragma_user_version, pragma_page_count, pragma_page_size";
-    Ok(reader.connection.query_row(sql, (), |row| {
+    let state = reader.session.first(sql, &[], |row| {
         Ok(DatabaseState {
             version: row.get(0)?,
             format: row.get(1)?,
             bytes: count(row.get(2)?),
             log_bytes: Some(log_bytes(path)),
             has_purged_words,
-            runs: runs.into_iter().collect(),
+            runs: runs.iter().cloned().collect(),
         })
-    })?)
+    })?;
+    state.ok_or_else(|| damaged("its header is missing"))
 }
 
 /// The size of the write-ahead log; 0 without one.
@@ -67,8 +71,8 @@ fn log_bytes(path: &Path) -> u64 {
 
 /// Aborts whatever this connection does after this time.
 pub(super) fn limit_time(connection: &mut Connection, within: Duration) -> rusqlite::Result<()> {
-    let deadline = Instant::now() + within;
-    connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || Instant::now() >= deadline))
+    let until = clock::shared_now() + within;
+    connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || clock::shared_now() >= until))
 }
 
 /// The check of [`Database::check`] on this connection, which ends all it does after this time.
@@ -79,29 +83,35 @@ pub(super) fn check(
 ) -> Result<Integrity, DatabaseError> {
     limit_time(connection, within)?;
     let mut findings = Findings::default();
-    let result = match collect_findings(connection, depth, &mut findings) {
-        Err(cause) if cause.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-            findings.add(Finding::of(cause.to_string()));
-            Ok(())
+    let result = match collect_findings(connection, depth, within, &mut findings) {
+        Err(cause) if error_code(&cause) == Some(ErrorCode::DatabaseCorrupt) => {
+            findings.add(Finding::of(cause.cause.to_string()));
+            Ok(true)
         }
+        Err(cause) if error_code(&cause) == Some(ErrorCode::OperationInterrupted) => Ok(false),
         result => result,
     };
     match (result, findings.damages()) {
         (_, Some(damages)) => Ok(Integrity::Damaged(damages)),
-        (Ok(()), None) => Ok(Integrity::Intact),
-        (Err(cause), None) => match cause.sqlite_error_code() {
-            Some(ErrorCode::OperationInterrupted) => Ok(Integrity::Unfinished),
-            _ => Err(cause.into()),
-        },
+        (Ok(true), None) => Ok(Integrity::Intact),
+        (Ok(false), None) => Ok(Integrity::Unfinished),
+        (Err(cause), None) => Err(cause),
     }
 }
 
-/// Adds findings about the schema and pages, then about rows as far as they are readable.
+/// The database's own code of an error.
+fn error_code(error: &DatabaseError) -> Option<ErrorCode> {
+    error.cause.downcast_ref::<rusqlite::Error>()?.sqlite_error_code()
+}
+
+/// Adds findings about the schema and pages, then about rows as far as they are readable; `false` if the time is over.
 fn collect_findings(
     connection: &Connection,
     depth: CheckDepth,
+    within: Duration,
     findings: &mut Findings,
-) -> rusqlite::Result<()> {
+) -> Result<bool, DatabaseError> {
+    let until = clock::shared_now() + within;
     let format: u32 = connection.query_row("PRAGMA user_version", (), |row| row.get(0))?;
     for problem in schema::differences(connection, format as usize)? {
         findings.add(Finding::of(problem));
@@ -117,7 +127,7 @@ fn collect_findings(
         findings.add(Finding::of(problem));
     }
     match depth {
-        CheckDepth::Quick => Ok(()),
-        CheckDepth::Full => contents::check(connection, findings),
+        CheckDepth::Quick => Ok(true),
+        CheckDepth::Full => contents::check(&reader(connection), findings, until),
     }
 }

@@ -1,31 +1,23 @@
-//! The SQLite database: opening, migrating, and all statements.
+//! The SQLite database: opening, migrating, backup, and the index of words.
 //!
 //! One connection writes ([`WriteConnection`]), a few read ([`Reader`]). Invariant: a file that is not our database, or
 //! that a newer version wrote, is refused and left unchanged.
 
 pub(crate) mod backup;
-mod batches;
 mod connection;
-mod contents;
 mod copy;
-mod counting;
-mod events;
-mod figures;
+mod dialect;
 mod inspect;
-mod ledger;
 mod lock;
 mod log_files;
+#[cfg(test)]
+mod plans;
 mod purge;
 mod readers;
 mod result_code;
-mod row;
-mod runs;
 mod schema;
 mod search;
-mod seats;
-mod sessions;
-mod tokens;
-mod transfer;
+mod value;
 mod write_connection;
 
 use std::path::{Path, PathBuf};
@@ -37,11 +29,13 @@ use parallel_llm_engine::{Code, Failure};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::blocking::blocking;
-use crate::error::{self, DatabaseError};
+use crate::error::{self, DatabaseError, DatabaseResult};
 use crate::file;
+use crate::sql::session::Reader;
 
+pub(crate) use connection::Transaction;
 use connection::open_for_writing;
-pub(crate) use connection::{Reader, Transaction};
+use connection::reader;
 pub(crate) use lock::FileLock;
 use readers::Readers;
 pub(crate) use write_connection::WriteConnection;
@@ -60,6 +54,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0008_batches.sql"),
     include_str!("../../migrations/sqlite/0009_cancel.sql"),
     include_str!("../../migrations/sqlite/0010_sessions.sql"),
+    include_str!("../../migrations/sqlite/0011_wording.sql"),
 ];
 /// The migration that gives tokens a checksum. Since then, one without is none that this program made.
 const TOKENS_SEALED: usize = 3;
@@ -122,9 +117,9 @@ impl Database {
 }
 
 /// The failure of opening this file.
-fn unopened(path: &Path) -> impl Fn(rusqlite::Error) -> Failure + use<> {
+fn unopened<E: Into<DatabaseError>>(path: &Path) -> impl Fn(E) -> Failure + use<E> {
     let subject = format!("cannot open the run database `{}`", path.display());
-    move |cause| DatabaseError::from(cause).failure(&subject)
+    move |cause| cause.into().failure(&subject)
 }
 
 /// Opens the file for writing, and creates or migrates its tables if necessary.
@@ -196,21 +191,31 @@ fn is_sound(version: &str) -> bool {
 }
 
 /// Applies the migrations after this one, each whole or not at all.
-fn migrate(connection: &mut Connection, from: usize) -> rusqlite::Result<()> {
+fn migrate(connection: &mut Connection, from: usize) -> DatabaseResult<()> {
     migrate_to(connection, from, MIGRATIONS.len())
 }
 
 /// Applies the migrations after `from`, up to this format.
-fn migrate_to(connection: &mut Connection, from: usize, format: usize) -> rusqlite::Result<()> {
+fn migrate_to(connection: &mut Connection, from: usize, format: usize) -> DatabaseResult<()> {
     for (step, script) in MIGRATIONS.iter().enumerate().take(format).skip(from) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(script)?;
         if step == TOKENS_SEALED {
-            tokens::seal(&transaction)?;
+            seal_tokens(&transaction)?;
         }
         let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {}", step + 1);
         transaction.execute_batch(&mark)?;
         transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// Gives a checksum to the tokens of a version that had none.
+fn seal_tokens(connection: &Connection) -> Result<(), DatabaseError> {
+    for token in reader(connection).unsealed_tokens()? {
+        let token = token.sealed();
+        let sql = "UPDATE tokens SET checksum = ? WHERE token_id = ?";
+        connection.execute(sql, (token.checksum, token.token.token_id))?;
     }
     Ok(())
 }

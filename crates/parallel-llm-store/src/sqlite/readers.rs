@@ -10,10 +10,11 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
-use super::connection::{Reader, open_for_reading};
+use super::connection::{open_for_reading, reader};
 use super::log_files::LogFiles;
 use crate::blocking::blocking;
 use crate::error::{self, DatabaseError};
+use crate::sql::session::Reader;
 
 /// How long a read waits for a connection, and for a lock, which is rare with write-ahead logging.
 pub(super) const READ_WAIT: Duration = Duration::from_secs(10);
@@ -141,7 +142,7 @@ impl Readers {
         Ok(opened.map_err(|cause| DatabaseError::from(cause).into()).and_then(|mut connection| {
             // Rolled back when dropped, which ends the view.
             let view = connection.transaction().map_err(DatabaseError::from)?;
-            let found = read(Reader { connection: &view });
+            let found = read(reader(&view));
             drop(view);
             self.idle.lock().push(connection);
             found

@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, Result};
 
 use super::migrate_to;
+use crate::error::DatabaseResult;
 use crate::inspection;
 
 /// The kind and name of a part of a schema, in words, and the statement that made it.
 type Schema = BTreeMap<String, String>;
 
 /// How the schema differs from that of this format, in words; empty if it does not.
-pub(super) fn differences(connection: &Connection, format: usize) -> Result<Vec<String>> {
+pub(super) fn differences(connection: &Connection, format: usize) -> DatabaseResult<Vec<String>> {
     let mut fresh = Connection::open_in_memory()?;
     migrate_to(&mut fresh, 0, format)?;
     let (ours, theirs) = (read(&fresh)?, read(connection)?);

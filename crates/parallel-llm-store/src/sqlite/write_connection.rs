@@ -3,7 +3,7 @@
 //! Invariant: what it commits is in files that have their names. A database that was removed or replaced is refused; if
 //! only its write-ahead log was, the database is opened again.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +11,15 @@ use parallel_llm_engine::Failure;
 use rusqlite::Connection;
 use tokio::sync::Notify;
 
-use super::connection::{Reader, Transaction, open_for_writing};
+use super::connection::{Transaction, open_for_writing, reader};
 use super::readers::Readers;
 use crate::clock;
 use crate::error::{self, DatabaseError, DatabaseErrorKind};
 use crate::file::{self, Identity};
+use crate::row::ownership::ExtendedLeases;
+use crate::row::{count, integer};
+use crate::sql::session::{Reader, Row};
+use crate::sql::value::values;
 
 /// Pause between two attempts to get the lock of another process, each of which takes some microseconds.
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
@@ -47,11 +51,6 @@ impl WriteConnection {
         Self { path: self.path.clone(), connection: None, identity: None, readers: Arc::clone(&self.readers) }
     }
 
-    /// The path of the file.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Notified when a reader finds that the log was removed or replaced.
     pub(crate) fn log_alarm(&self) -> Arc<Notify> {
         self.readers.log_alarm()
@@ -60,10 +59,12 @@ impl WriteConnection {
     /// Begins a transaction, waiting at most this long for locks.
     pub(crate) fn begin(&mut self, wait: Duration) -> Result<Transaction, DatabaseError> {
         // SQLite itself would look every hundred milliseconds, and miss the pauses of a purge in another process.
-        let mut transaction = Transaction { connection: self.take(Duration::ZERO)? };
+        let transaction = Transaction { connection: self.take(Duration::ZERO)? };
         let until = clock::shared_now() + wait;
         // A deferred transaction that reads first would fail at once if another process has written in between.
-        while let Err(cause) = transaction.execute("BEGIN IMMEDIATE", ()) {
+        while let Err(cause) =
+            transaction.connection.execute("BEGIN IMMEDIATE", ()).map_err(DatabaseError::from)
+        {
             if cause.kind != DatabaseErrorKind::Locked || clock::shared_now() >= until {
                 return Err(cause);
             }
@@ -74,8 +75,8 @@ impl WriteConnection {
     }
 
     /// Makes a transaction durable.
-    pub(crate) fn commit(&mut self, mut transaction: Transaction) -> Result<(), DatabaseError> {
-        transaction.execute("COMMIT", ())?;
+    pub(crate) fn commit(&mut self, transaction: Transaction) -> Result<(), DatabaseError> {
+        transaction.connection.execute("COMMIT", ())?;
         self.put_back(transaction.connection);
         Ok(())
     }
@@ -87,9 +88,28 @@ impl WriteConnection {
         read: impl FnOnce(Reader<'_>) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
         let connection = self.take(wait)?;
-        let found = read(Reader { connection: &connection })?;
+        let found = read(reader(&connection))?;
         self.put_back(connection);
         Ok(found)
+    }
+
+    /// Extends the leases of this process's open runs and claimed jobs. Each statement is its own transaction, so no one waits
+    /// for a process that is suspended in the middle.
+    pub(crate) fn extend_leases(
+        &mut self,
+        owner: &str,
+        lease: Duration,
+        wait: Duration,
+    ) -> Result<ExtendedLeases, DatabaseError> {
+        let until_ms = clock::now_ms() + integer(lease.as_millis() as u64);
+        let runs = "UPDATE runs SET lease_until_ms = $1 WHERE owner = $2 AND closed_at_ms IS NULL RETURNING run_id, epoch";
+        let jobs = "UPDATE batch_jobs SET lease_until_ms = $1 WHERE owner = $2 AND state = 'running'";
+        // Closed at once: a connection that stayed open would hold a log that was removed.
+        let connection = open_for_writing(&self.path, wait)?;
+        let read = |row: &Row<'_>| Ok((row.get(0)?, count(row.get(1)?)));
+        let runs = reader(&connection).session.rows(runs, &values![until_ms, owner], read)?;
+        let jobs = connection.execute(jobs, (until_ms, owner))?;
+        Ok(ExtendedLeases { runs, jobs })
     }
 
     /// Moves the write-ahead log into the database as far as readers allow. Called between transactions, so that no

@@ -106,7 +106,7 @@ pub(crate) async fn check_call(
     let demanded = Demanded::of_call(plan, slot, worst_case);
     let principals: Vec<Option<String>> = plan.limits.iter().map(|limit| limit.asked_by.clone()).collect();
     let read = move |reader: &Reader<'_>| {
-        let now_ms = reader.now_ms();
+        let now_ms = reader.now_ms;
         let spent = |name: &Option<String>| -> Result<_, DatabaseError> {
             Ok(by_provider(reader.spent(name.as_deref(), midnight_ms(now_ms))?))
         };

@@ -97,7 +97,7 @@ pub(crate) fn find_same(
     asked_by: Option<&str>,
     within_ms: i64,
 ) -> Result<Option<RunId>, DatabaseError> {
-    let since_ms = reader.now_ms().saturating_sub(within_ms);
+    let since_ms = reader.now_ms.saturating_sub(within_ms);
     let question = SameQuestion { plan_hash, asked_by, since_ms, runs_max: RUNS_MAX };
     for run_id in reader.answered_runs(&question)? {
         if is_as_it_began(reader, run_id)? {

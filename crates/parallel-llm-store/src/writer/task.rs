@@ -329,7 +329,7 @@ impl WriterTask {
         let mut since = Moment::now();
         let mut transaction = self.begin(if admits { Purpose::Admit } else { Purpose::Write })?;
         // Taken after waiting for other processes, which may have been long.
-        let stamp = self.stamp(transaction.reader().now_ms());
+        let stamp = self.stamp(transaction.reader().now_ms);
         let batch_ids: BTreeSet<String> =
             works.iter().filter_map(|work| Some(work.batch_id()?.to_string())).collect();
         if !batch_ids.is_empty() {

@@ -192,7 +192,7 @@ impl WriterTask {
         self.cached.remove(&run_id);
         transaction.lock_run(&run_id.to_string())?;
         let Some(ownership) = transaction.reader().ownership(run_id)? else { return Ok(true) };
-        let mut stamp = self.stamp(transaction.reader().now_ms());
+        let mut stamp = self.stamp(transaction.reader().now_ms);
         // Whoever does the run counts its events.
         if !ownership.is_over(stamp.now_ms) {
             return Ok(false);
@@ -255,7 +255,7 @@ impl WriterTask {
                 ImportResult::Overtaken(spill.lease)
             }
             Ok(mut cached) => {
-                let mut stamp = self.stamp(transaction.reader().now_ms());
+                let mut stamp = self.stamp(transaction.reader().now_ms);
                 // The events happened when they were spilled.
                 stamp.now_ms = spill.at_ms;
                 self.index_is_behind |= spill.batch.closes();

@@ -1,13 +1,17 @@
 //! Verifies stored contents: texts against their hashes, rows against their checksums.
 //!
-//! SQLite's own check finds inconsistent pages and indexes, but not changed letters or numbers.
+//! A database may verify its own pages. It does not see what was changed in them on purpose, or on the way.
+
+use std::time::Instant;
 
 use parallel_llm_engine::RunPlan;
-use rusqlite::{Connection, Result, Row};
 
-use super::connection::Reader;
-use super::row::{event, event_columns, piece, piece_columns, plan_column, run_columns, run_row, text};
+use super::columns::{event, event_columns, piece, piece_columns, plan_column, run_columns, run_row, text};
 use super::seats::{self, facts_columns};
+use super::session::{Reader, Row};
+use super::value::values;
+use crate::clock;
+use crate::error::DatabaseResult as Result;
 use crate::inspection::{DAMAGED_RUNS_MAX, Finding, Findings, Whole};
 use crate::row::call_row::{CallEnd, CallKey, CallSpend, FirstToken, SentCall, StoredCall};
 use crate::row::checksum;
@@ -37,7 +41,7 @@ const CHECKS: [Check; 8] = [
         sql: concat!("SELECT run_id, ", plan_column!(), ", plan_checksum FROM runs"),
         is_sound: |row| {
             let plan_json = text(row, 1)?;
-            Ok(plan_checksum(row.get_ref(0)?.as_str()?, &plan_json).matches(row.get(2)?)
+            Ok(plan_checksum(row.get(0)?, &plan_json).matches(row.get(2)?)
                 && serde_json::from_str::<RunPlan>(&plan_json).is_ok())
         },
     },
@@ -45,19 +49,19 @@ const CHECKS: [Check; 8] = [
         name: "an event",
         whole: Whole::Run,
         sql: concat!("SELECT run_id, ", event_columns!(), " FROM events"),
-        is_sound: |row| Ok(event(row, 1)?.recorded(row.get_ref(0)?.as_str()?).is_ok()),
+        is_sound: |row| Ok(event(row, 1)?.recorded(row.get(0)?).is_ok()),
     },
     Check {
         name: "a text",
         whole: Whole::Run,
         sql: "SELECT run_id, hash, body FROM texts WHERE hash <> ''",
-        is_sound: |row| Ok(checksum::is_of_hash(&text(row, 2)?, row.get_ref(1)?.as_str()?)),
+        is_sound: |row| Ok(checksum::is_of_hash(&text(row, 2)?, row.get(1)?)),
     },
     Check {
         name: "a text on its way",
         whole: Whole::Run,
         sql: concat!("SELECT run_id, ", piece_columns!(), " FROM pieces"),
-        is_sound: |row| Ok(piece(row, 1)?.is_sound(row.get_ref(0)?.as_str()?)),
+        is_sound: |row| Ok(piece(row, 1)?.is_sound(row.get(0)?)),
     },
     Check {
         name: "the cost of a call",
@@ -77,38 +81,39 @@ const CHECKS: [Check; 8] = [
         name: "a question",
         whole: Whole::Batch,
         sql: "SELECT batch_id, line, request, checksum FROM batch_jobs WHERE request IS NOT NULL",
-        is_sound: |row| {
-            Ok(job_row::is_of_line(row.get_ref(0)?.as_str()?, row.get(1)?, &text(row, 2)?, row.get(3)?))
-        },
+        is_sound: |row| Ok(job_row::is_of_line(row.get(0)?, row.get(1)?, &text(row, 2)?, row.get(3)?)),
     },
 ];
 
-/// Adds findings, up to the limits.
-pub(super) fn check(connection: &Connection, findings: &mut Findings) -> Result<()> {
+/// Adds findings, up to the limits and until this time; `false` if the time is over.
+pub(crate) fn check(reader: &Reader<'_>, findings: &mut Findings, until: Instant) -> Result<bool> {
     for check in &CHECKS {
-        let mut statement = connection.prepare(check.sql)?;
-        let mut rows = statement.query(())?;
-        while let Some(row) = rows.next()? {
+        let mut is_over = false;
+        reader.session.scan(check.sql, &[], &mut |row| {
             // A value of the wrong type is damage too.
             if !(check.is_sound)(row).unwrap_or(false) {
                 findings.add(Finding::unsound(check.name, check.whole, row.get(0).ok()));
             }
-            if findings.is_full() {
-                return Ok(());
-            }
+            is_over = clock::shared_now() >= until;
+            Ok(!is_over && !findings.is_full())
+        })?;
+        if findings.is_full() {
+            return Ok(true);
+        }
+        if is_over {
+            return Ok(false);
         }
     }
     let sql = "SELECT run_id FROM runs WHERE last_seq <> (SELECT COUNT(*) FROM events WHERE events.run_id = runs.run_id) \
-               LIMIT ?";
-    let mut statement = connection.prepare(sql)?;
-    for run_id in statement.query_map([integer(DAMAGED_RUNS_MAX as u64)], |row| row.get(0))? {
-        findings.add(Finding::lacks_event(run_id?));
+               LIMIT $1";
+    for run_id in reader.session.rows(sql, &values![integer(DAMAGED_RUNS_MAX as u64)], |row| row.get(0))? {
+        findings.add(Finding::lacks_event(run_id));
     }
-    let tokens = Reader { connection }.tokens();
+    let tokens = reader.tokens();
     if !tokens.is_ok_and(|tokens| tokens.into_iter().all(|token| token.checked().is_ok())) {
         findings.add(Finding::of("a token is not what was written"));
     }
-    Ok(())
+    Ok(true)
 }
 
 fn is_sound_call(row: &Row<'_>) -> Result<bool> {

@@ -2,6 +2,8 @@
 
 use blake3::Hasher;
 
+use super::value::Value;
+
 use Kind::{Body, Bytes, Flag, Foreign, Integer, Real, Text};
 
 /// What a column holds, and as what each database keeps it.
@@ -29,34 +31,13 @@ pub(crate) struct Table {
     pub(crate) key: &'static str,
 }
 
-/// A value as both databases have it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
-    Null,
-    Integer(i64),
-    Real(f64),
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-impl Value {
-    /// Its length in bytes, for the size of a write.
-    pub(crate) const fn len(&self) -> usize {
-        match self {
-            Self::Null | Self::Integer(_) | Self::Real(_) => 8,
-            Self::Text(text) => text.len(),
-            Self::Bytes(bytes) => bytes.len(),
-        }
-    }
-}
-
 /// A digest of rows in their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digest(Hasher);
 
 impl Digest {
     /// Adds a row.
-    pub(crate) fn add(&mut self, row: &[Value]) {
+    pub(crate) fn add(&mut self, row: &[Value<'_>]) {
         for value in row {
             let (mark, bytes): (u8, &[u8]) = match value {
                 Value::Null => (0, &[]),

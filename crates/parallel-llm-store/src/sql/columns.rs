@@ -1,19 +1,24 @@
-//! Converts between SQLite's values and rows.
+//! The columns that several statements read, and how they are read.
 
-use parallel_llm_engine::{ModelRef, PicoUsd, ProviderId, RunId};
-use rusqlite::types::{FromSqlError, ToSql, ToSqlOutput};
-use rusqlite::{Result, Row};
-use serde_json::Value;
+use parallel_llm_engine::ModelRef;
+use parallel_llm_engine::ProviderId;
+use serde_json::Value as Json;
 
-use crate::row::compressed::{TEXT_BYTES_MAX, TextBody, decompressed, decompressed_within};
+use super::session::Row;
+use super::value::damaged;
+use crate::error::DatabaseResult as Result;
+use crate::row::compressed::{TEXT_BYTES_MAX, decompressed, decompressed_within};
 use crate::row::event_row::{EventRow, PieceRow};
-use crate::row::ownership::{LeaseRule, Ownership};
-use crate::row::run_row::{RunRow, StoredRow};
+use crate::row::ownership::Ownership;
+use crate::row::run_row::{ListedRun, RunRow, StoredRow};
 
-/// The compressed plan of a row of `runs`: in the run's texts, or in the row itself if an older version wrote it.
+/// Sorts after every run id, which consists of digits and upper-case letters.
+pub(super) const AFTER_ALL: &str = "~";
+
+/// The compressed plan of a row of `runs`.
 macro_rules! plan_column {
     () => {
-        "IFNULL((SELECT body FROM texts WHERE texts.run_id = runs.run_id AND hash = ''), plan)"
+        "COALESCE((SELECT body FROM texts WHERE texts.run_id = runs.run_id AND hash = ''), '')"
     };
 }
 pub(super) use plan_column;
@@ -38,6 +43,19 @@ pub(super) use run_columns;
 /// The number of columns in [`run_columns`].
 pub(super) const RUN_COLUMNS: usize = 15;
 
+/// The columns that [`listed_run`] reads.
+macro_rules! listed_columns {
+    () => {
+        concat!(
+            $crate::sql::columns::ownership_columns!(),
+            ", ",
+            $crate::sql::columns::run_columns!(),
+            ", EXISTS (SELECT 1 FROM calls WHERE calls.run_id = runs.run_id AND calls.cost_pico_usd IS NULL)"
+        )
+    };
+}
+pub(super) use listed_columns;
+
 /// The columns that [`event`] reads.
 macro_rules! event_columns {
     () => {
@@ -60,7 +78,7 @@ pub(super) fn ownership(row: &Row<'_>, first: usize) -> Result<Ownership> {
         owner: row.get(first)?,
         lease_until_ms: row.get(first + 1)?,
         is_closed: row.get(first + 2)?,
-        rule: LeaseRule::AliveOwnerKeeps,
+        rule: row.dialect.lease_rule,
     })
 }
 
@@ -69,7 +87,7 @@ pub(super) fn run_row(row: &Row<'_>, first: usize) -> Result<StoredRow> {
     let columns = RunRow {
         run_id: row.get(first)?,
         status: row.get(first + 1)?,
-        question_excerpt: row.get(first + 2)?,
+        question_excerpt: row.get::<Option<&[u8]>>(first + 2)?.map(lossy),
         strategy: row.get(first + 3)?,
         seats: row.get(first + 4)?,
         answered: row.get(first + 5)?,
@@ -83,6 +101,15 @@ pub(super) fn run_row(row: &Row<'_>, first: usize) -> Result<StoredRow> {
         models: row.get(first + 13)?,
     };
     Ok(StoredRow { row: columns, checksum: row.get(first + 14)? })
+}
+
+/// Reads [`listed_columns`].
+pub(super) fn listed_run(row: &Row<'_>) -> Result<ListedRun> {
+    Ok(ListedRun {
+        ownership: ownership(row, 0)?,
+        stored: run_row(row, 3)?,
+        cost_lacks_calls: row.get(3 + RUN_COLUMNS)?,
+    })
 }
 
 /// Reads [`event_columns`], starting at this column.
@@ -102,22 +129,15 @@ pub(super) fn piece(row: &Row<'_>, first: usize) -> Result<PieceRow> {
         slot: row.get(first)?,
         attempt: row.get(first + 1)?,
         start: row.get(first + 2)?,
-        text: row.get(first + 3)?,
+        text: lossy(row.get(first + 3)?),
         at_ms: row.get(first + 4)?,
         checksum: row.get(first + 5)?,
     })
 }
 
-/// Reads a run's id from a text column.
-pub(super) fn run_id(row: &Row<'_>, column: usize) -> Result<RunId> {
-    let id = row.get_ref(column)?.as_str()?;
-    Ok(id.parse().map_err(|cause: String| FromSqlError::Other(cause.into()))?)
-}
-
 /// Reads an enum value, such as a status, from a text column.
-pub(super) fn word<T>(row: &Row<'_>, column: usize, read: fn(Value) -> serde_json::Result<T>) -> Result<T> {
-    let word = row.get_ref(column)?.as_str()?;
-    Ok(read(word.into()).map_err(FromSqlError::other)?)
+pub(super) fn word<T>(row: &Row<'_>, column: usize, read: fn(Json) -> serde_json::Result<T>) -> Result<T> {
+    read(row.get::<&str>(column)?.into()).map_err(damaged)
 }
 
 /// Reads a model from two adjacent columns, `provider` and `model`.
@@ -125,27 +145,17 @@ pub(super) fn model(row: &Row<'_>, column: usize) -> Result<ModelRef> {
     Ok(ModelRef { provider: ProviderId(row.get(column)?), model: row.get(column + 1)? })
 }
 
-/// Reads a sum of money. SQLite's TOTAL uses floats, which never overflow and are exact below nine thousand USD.
-pub(super) fn sum(row: &Row<'_>, column: usize) -> Result<PicoUsd> {
-    Ok(PicoUsd(row.get::<_, f64>(column)? as i64))
-}
-
 /// Reads a text that may be compressed.
 pub(super) fn text(row: &Row<'_>, column: usize) -> Result<String> {
-    Ok(decompressed(row.get_ref(column)?.as_bytes()?))
+    Ok(decompressed(row.get(column)?))
 }
 
 /// Reads a text of at most this many bytes, if they are known, that may be compressed.
 pub(super) fn text_within(row: &Row<'_>, column: usize, bytes: Option<u64>) -> Result<String> {
-    Ok(decompressed_within(row.get_ref(column)?.as_bytes()?, bytes.unwrap_or(TEXT_BYTES_MAX)))
+    Ok(decompressed_within(row.get(column)?, bytes.unwrap_or(TEXT_BYTES_MAX)))
 }
 
-/// Stored as text, or as a blob if compressed.
-impl ToSql for TextBody {
-    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
-        match self {
-            Self::Plain(text) => text.to_sql(),
-            Self::Compressed(bytes) => bytes.to_sql(),
-        }
-    }
+/// The text of these bytes; its checksum shows damage.
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,0 +1,1 @@
+-- What the other dialect changes here has been so from the beginning in this one.
