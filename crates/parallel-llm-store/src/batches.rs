@@ -3,8 +3,12 @@
 use parallel_llm_engine::{BatchId, Failure};
 
 use crate::batch::{Batch, BatchChange, BatchJob, Claim, Claims, JobEnd, JobsPage, NewBatch, NewJob};
-use crate::database::Reader;
+use crate::database::{Reader, Transaction};
+use crate::row::compressed::TextBody;
+use crate::row::job_row::NewJobRow;
+use crate::row::ownership::Stamp;
 use crate::store::Store;
+use crate::writer::batches;
 
 /// The most jobs in a page, and the most claimed at once.
 const JOBS_MAX: usize = 500;
@@ -14,12 +18,18 @@ const BATCHES_MAX: usize = 500;
 impl Store {
     /// Creates a batch without jobs. Fails with `usage` if there is one of its id.
     pub async fn create_batch(&self, new: NewBatch) -> Result<Batch, Failure> {
-        self.shared.writer.create_batch(new).await
+        let batch_id = new.id;
+        let create = move |into: &mut Transaction, stamp: &Stamp| batches::create(into, &new, stamp.now_ms);
+        self.shared.writer.write_batch(batch_id, 0, create).await
     }
 
     /// Adds jobs to a batch whose file is being read. A job whose own name is taken becomes bad; returns these lines.
     pub async fn add_jobs(&self, batch_id: BatchId, jobs: Vec<NewJob>) -> Result<Vec<u64>, Failure> {
-        self.shared.writer.add_jobs(batch_id, jobs).await
+        // Compressed here and not on the thread that all runs share: compressing takes longer than writing.
+        let jobs: Vec<NewJobRow> = jobs.into_iter().map(|job| NewJobRow::of(batch_id, job)).collect();
+        let bytes = jobs.iter().filter_map(|job| job.request.as_ref()).map(TextBody::len).sum();
+        let add = move |into: &mut Transaction, _: &Stamp| batches::add_jobs(into, batch_id, &jobs);
+        self.shared.writer.write_batch(batch_id, bytes, add).await
     }
 
     /// Changes a batch as a whole. Fails with `usage` if it is in no state for that, `None` if it is unknown.
@@ -28,12 +38,14 @@ impl Store {
         batch_id: BatchId,
         change: BatchChange,
     ) -> Result<Option<Batch>, Failure> {
-        self.shared.writer.change_batch(batch_id, change).await
+        let change = move |into: &mut Transaction, _: &Stamp| batches::change(into, batch_id, change);
+        self.shared.writer.write_batch(batch_id, 0, change).await
     }
 
     /// Removes a batch and its jobs; its runs stay. Returns whether there was one.
     pub async fn delete_batch(&self, batch_id: BatchId) -> Result<bool, Failure> {
-        self.shared.writer.delete_batch(batch_id).await
+        let delete = move |into: &mut Transaction, _: &Stamp| Ok(Ok(into.delete_batch(batch_id)?));
+        self.shared.writer.write_batch(batch_id, 0, delete).await
     }
 
     /// Claims up to `limit` jobs of a batch for this process, as far as its budget allows; pauses it if it allows none
@@ -49,7 +61,7 @@ impl Store {
 
     /// Gives back the claims of processes that are gone.
     pub async fn release_lost_jobs(&self) -> Result<(), Failure> {
-        self.shared.writer.release_lost_jobs().await
+        self.shared.writer.write(|into, stamp| batches::release_lost(into, stamp.now_ms)).await
     }
 
     /// The batches, newest first; up to 500.

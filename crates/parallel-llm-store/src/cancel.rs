@@ -10,7 +10,7 @@ impl Store {
     /// Asks the process that does this run to give it up. Does nothing if the run is closed or unknown; one that goes on
     /// with it later is not asked.
     pub async fn request_cancel(&self, run_id: RunId) -> Result<(), Failure> {
-        self.shared.writer.request_cancel(run_id).await
+        self.shared.writer.write(move |into, _| Ok(Ok(into.request_cancel(run_id)?))).await
     }
 
     /// The open runs of this process that it is asked to give up.

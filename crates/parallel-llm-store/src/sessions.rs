@@ -39,14 +39,6 @@ pub struct StoredSession {
     pub used_at_ms: i64,
 }
 
-/// Work on sessions.
-#[derive(Clone, Debug)]
-pub(crate) enum SessionWork {
-    Begin(NewSession, SessionLimits),
-    End([u8; 32]),
-    NoteUse([u8; 32]),
-}
-
 impl StoredSession {
     /// Whether it has not ended at this time, in milliseconds since 1970.
     pub const fn is_in_force(&self, limits: &SessionLimits, now_ms: i64) -> bool {

@@ -13,20 +13,21 @@ use crate::backup::Backup;
 use crate::changes::Changes;
 use crate::clock;
 use crate::costs::{CostLine, CostQuery};
-use crate::database::{Database, Location, Reader, ServerUrl};
+use crate::database::{Database, Location, Reader, ServerUrl, Transaction};
 use crate::inspection::{CheckDepth, DatabaseState, Integrity};
 use crate::list::page;
 use crate::list::results::{RunsPage, RunsQuery};
 use crate::purge::Purged;
+use crate::row::ownership::Stamp;
 use crate::runs::RunScope;
 use crate::search::query::SearchQuery;
 use crate::search::results::SearchResults;
 use crate::search::search;
-use crate::sessions::{self, NewSession, SessionLimits, SessionWork, StoredSession};
+use crate::sessions::{self, NewSession, SessionLimits, StoredSession};
 use crate::spill::{SpillState, Spills};
 use crate::tokens::{self, NewToken, StoredToken, Token};
 use crate::writer::task::closing::CLOSED_MAX;
-use crate::writer::{Writer, WriterTimes, limits, repeats};
+use crate::writer::{Writer, WriterTimes, access, limits, repeats};
 
 /// How long a write waits for the locks of other processes. Those take milliseconds; a backup may take longer, and a
 /// paid answer is worth the wait.
@@ -274,7 +275,7 @@ impl Store {
 
     /// Creates a token. Fails with `usage` if any token, revoked ones included, has its name.
     pub async fn create_token(&self, new: NewToken) -> Result<Token, Failure> {
-        self.shared.writer.create_token(new).await
+        self.shared.writer.write(move |into, stamp| access::create_token(into, &new, stamp.now_ms)).await
     }
 
     /// All tokens ever created, oldest first; up to 10,000. Damaged ones, which admit nobody, are left out; a check reports
@@ -293,21 +294,28 @@ impl Store {
     /// Revokes a token with immediate effect. A token that is already revoked keeps its time; `None` if there is no
     /// such token.
     pub async fn revoke_token(&self, token_id: i64) -> Result<Option<Token>, Failure> {
-        self.shared.writer.revoke_token(token_id).await
+        self.shared.writer.write(move |into, stamp| access::revoke_token(into, token_id, stamp.now_ms)).await
     }
 
     /// Records that a token was used just now, at most once a minute. Does not wait, and is dropped if the writer's
     /// queue is full.
     pub fn note_token_use(&self, token: &Token) {
         if token.last_used_at_ms.is_none_or(|used_ms| used_ms <= clock::now_ms() - tokens::USED_MS) {
-            self.shared.writer.note_token_use(token.token_id);
+            let token_id = token.token_id;
+            let stands_ms = tokens::USED_MS;
+            self.shared
+                .writer
+                .note(move |into, stamp| into.note_token_use(token_id, stamp.now_ms, stands_ms));
         }
     }
 
     /// Begins a session of a browser. Sessions that have ended are deleted, and of too many those that were used least
     /// recently.
     pub async fn begin_session(&self, new: NewSession, limits: SessionLimits) -> Result<(), Failure> {
-        self.shared.writer.change_session(SessionWork::Begin(new, limits)).await
+        let begin = move |into: &mut Transaction, stamp: &Stamp| {
+            access::begin_session(into, &new, &limits, stamp.now_ms)
+        };
+        self.shared.writer.write(begin).await
     }
 
     /// The session of this hash, unless it has ended. Fast enough to be called for every request. It counts as used now,
@@ -321,14 +329,14 @@ impl Store {
         let now_ms = clock::now_ms();
         let found = found.filter(|session| session.is_in_force(limits, now_ms));
         if found.as_ref().is_some_and(|session| session.used_at_ms <= now_ms - sessions::USED_MS) {
-            self.shared.writer.note_session_use(hash);
+            self.shared.writer.note(move |into, stamp| into.note_session_use(hash, stamp.now_ms));
         }
         Ok(found)
     }
 
     /// Ends a session.
     pub async fn end_session(&self, hash: [u8; 32]) -> Result<(), Failure> {
-        self.shared.writer.change_session(SessionWork::End(hash)).await
+        self.shared.writer.write(move |into, _| Ok(Ok(into.delete_session(hash)?))).await
     }
 
     /// The key that the forms of the page are marked with, the same for every server of this database.

@@ -14,63 +14,32 @@ use crate::error::DatabaseError;
 use crate::row::job_row::{BatchSums, JobEndRow, JobRow, NewJobRow, failure_json};
 use crate::row::ownership::Stamp;
 use crate::row::{count, damage, integer};
-use crate::writer::batch_work::{BatchDone, BatchWork};
 use crate::writer::job::Admission;
-use crate::writer::unconfirmed::Unconfirmed;
 
-/// Does the work.
-pub(super) fn work(
-    transaction: &mut Transaction,
-    work: &BatchWork,
-    unconfirmed: &Unconfirmed,
-    stamp: &Stamp,
-) -> Result<Admission<BatchDone>, DatabaseError> {
-    match work {
-        BatchWork::Create(new) => create(transaction, new, stamp.now_ms),
-        BatchWork::AddJobs { batch_id, jobs } => add_jobs(transaction, *batch_id, jobs),
-        BatchWork::Change { batch_id, change } => self::change(transaction, *batch_id, *change),
-        BatchWork::Delete(batch_id) => Ok(Ok(BatchDone::Deleted(transaction.delete_batch(*batch_id)?))),
-        BatchWork::Claim { batch_id, limit } => {
-            if let Some(lines) = unconfirmed.lines_beside(*batch_id) {
-                transaction.give_back_jobs(*batch_id, &stamp.owner, &lines)?;
-            }
-            Ok(Ok(BatchDone::Claims(claim(transaction, *batch_id, *limit, stamp)?)))
-        }
-        BatchWork::Settle { claim, end } => settle(transaction, *claim, end, stamp.now_ms),
-        BatchWork::ReleaseLost => {
-            for owner in transaction.reader().claim_owners()? {
-                if owner.is_gone(stamp.now_ms) {
-                    transaction.release_jobs(&owner)?;
-                }
-            }
-            Ok(Ok(BatchDone::Done))
-        }
-    }
-}
-
-fn create(
+/// Creates a batch without jobs.
+pub(crate) fn create(
     transaction: &mut Transaction,
     new: &NewBatch,
     now_ms: i64,
-) -> Result<Admission<BatchDone>, DatabaseError> {
+) -> Result<Admission<Batch>, DatabaseError> {
     let is_new = transaction.insert_batch(new, now_ms)?;
     let batch = transaction.reader().batch(new.id)?;
     // It may be there because it was written and the server could not say so.
     let is_this = |batch: &Batch| {
-        (batch.state, batch.jobs, batch.budget, &batch.name)
-            == (BatchState::Reading, 0, new.budget, &new.name)
+        is_new
+            || (batch.state, batch.jobs, batch.budget, &batch.name)
+                == (BatchState::Reading, 0, new.budget, &new.name)
     };
-    if !is_new && !batch.as_ref().is_some_and(is_this) {
-        return Ok(Err(Failure::new(Code::Usage, format!("there is a batch {} already", new.id))));
-    }
-    Ok(Ok(BatchDone::Batch(batch)))
+    let taken = || Failure::new(Code::Usage, format!("there is a batch {} already", new.id));
+    Ok(batch.filter(is_this).ok_or_else(taken))
 }
 
-fn add_jobs(
+/// Adds jobs to a batch, and returns the lines whose own names are taken.
+pub(crate) fn add_jobs(
     transaction: &mut Transaction,
     batch_id: BatchId,
     jobs: &[NewJobRow],
-) -> Result<Admission<BatchDone>, DatabaseError> {
+) -> Result<Admission<Vec<u64>>, DatabaseError> {
     let batch = transaction.reader().batch(batch_id)?;
     if batch.is_none_or(|batch| batch.state != BatchState::Reading) {
         return Ok(Err(Failure::new(Code::Usage, format!("the batch {batch_id} takes no more jobs"))));
@@ -104,15 +73,16 @@ fn add_jobs(
         sums.bad += i64::from(!is_in || job.state() == JobState::Bad);
     }
     transaction.add_to_batch(batch_id, &sums, None)?;
-    Ok(Ok(BatchDone::Taken(taken)))
+    Ok(Ok(taken))
 }
 
-fn change(
+/// Changes a batch as a whole; `None` if it is unknown.
+pub(crate) fn change(
     transaction: &mut Transaction,
     batch_id: BatchId,
     change: BatchChange,
-) -> Result<Admission<BatchDone>, DatabaseError> {
-    let Some(batch) = transaction.reader().batch(batch_id)? else { return Ok(Ok(BatchDone::Batch(None))) };
+) -> Result<Admission<Option<Batch>>, DatabaseError> {
+    let Some(batch) = transaction.reader().batch(batch_id)? else { return Ok(Ok(None)) };
     let refused = |message: &str| {
         let message = format!("the batch {batch_id} {message}");
         Ok(Err(Failure::new(Code::Usage, message)))
@@ -135,11 +105,24 @@ fn change(
         transaction.add_to_batch(batch_id, &BatchSums { failed: -retried, ..BatchSums::default() }, None)?;
     }
     transaction.set_batch(batch_id, state, None, budget.unwrap_or(batch.budget))?;
-    Ok(Ok(BatchDone::Batch(transaction.reader().batch(batch_id)?)))
+    Ok(Ok(transaction.reader().batch(batch_id)?))
+}
+
+/// Gives back the claims of processes that are gone.
+pub(crate) fn release_lost(
+    transaction: &mut Transaction,
+    now_ms: i64,
+) -> Result<Admission<()>, DatabaseError> {
+    for owner in transaction.reader().claim_owners()? {
+        if owner.is_gone(now_ms) {
+            transaction.release_jobs(&owner)?;
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// Claims the first jobs that wait, as far as the budget allows.
-fn claim(
+pub(super) fn claim(
     transaction: &mut Transaction,
     batch_id: BatchId,
     limit: usize,
@@ -210,12 +193,13 @@ fn claimed(batch: &Batch, job: JobRow) -> ClaimedJob {
     }
 }
 
-fn settle(
+/// Ends a claim.
+pub(super) fn settle(
     transaction: &mut Transaction,
     claim: Claim,
     end: &JobEnd,
     now_ms: i64,
-) -> Result<Admission<BatchDone>, DatabaseError> {
+) -> Result<Admission<()>, DatabaseError> {
     let Claim { batch_id, line, number } = claim;
     let job = transaction.reader().job(batch_id, integer(line))?;
     // A claim that was given back and that nobody has taken since may still end.
@@ -262,5 +246,5 @@ fn settle(
     {
         transaction.set_batch(batch_id, BatchState::Paused, Some(&failure_json(why)), batch.budget)?;
     }
-    Ok(Ok(BatchDone::Done))
+    Ok(Ok(()))
 }

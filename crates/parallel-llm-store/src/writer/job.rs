@@ -1,5 +1,7 @@
 //! The writer's jobs and their results.
 
+use std::any::Any;
+use std::fmt;
 use std::time::Instant;
 
 use parallel_llm_engine::port::Lease;
@@ -7,12 +9,13 @@ use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{BatchId, Failure, RunId};
 use tokio::sync::oneshot;
 
+use crate::batch::{Claim, Claims, JobEnd};
+use crate::database::Transaction;
+use crate::error::DatabaseError;
 use crate::purge::{PurgeStep, ReclaimStep};
 use crate::row::compressed::TextBody;
 use crate::row::event_batch::EventBatch;
-use crate::sessions::SessionWork;
-use crate::tokens::{NewToken, Token};
-use crate::writer::batch_work::{BatchDone, BatchWork};
+use crate::row::ownership::Stamp;
 
 /// The result of work that the database could do: admitted, or refused with a reason.
 pub(crate) type Admission<T> = Result<T, Failure>;
@@ -28,8 +31,6 @@ pub(crate) enum Work {
     TakeOver { run_id: RunId, seq: Option<u64> },
     /// Close decided runs whose process is gone.
     CloseAbandoned,
-    /// Ask the process of a run to give it up.
-    RequestCancel(RunId),
     /// Release runs that this process no longer writes.
     Release(Vec<Lease>),
     /// Add texts to the index.
@@ -42,18 +43,12 @@ pub(crate) enum Work {
     TruncateWal,
     /// Import spill files, which happens before any other work.
     ImportSpills,
-    /// Make a token.
-    CreateToken(NewToken),
-    /// Revoke the token of this number.
-    RevokeToken(i64),
-    /// Record that the token of this number was used.
-    NoteTokenUse(i64),
-    /// Something about sessions of browsers.
-    Session(SessionWork),
-    /// Something about batches.
-    Batch(BatchWork),
-    /// Show that a transaction can be made.
-    Nothing,
+    /// Claim jobs of a batch for this process.
+    Claim { batch_id: BatchId, limit: usize },
+    /// End a claim.
+    Settle { claim: Claim, end: Box<JobEnd> },
+    /// Write something that the writer does not keep in memory.
+    Write(Write),
 }
 
 impl Work {
@@ -97,23 +92,20 @@ impl Work {
     /// The batch that it changes.
     pub(super) fn batch_id(&self) -> Option<BatchId> {
         match self {
-            Self::Batch(work) => work.batch_id(),
+            Self::Claim { batch_id, .. } => Some(*batch_id),
+            Self::Settle { claim, .. } => Some(claim.batch_id),
+            Self::Write(write) => write.batch_id,
             _ => None,
         }
     }
 
     /// Whether this work is worth waiting for a lock. Partial texts and the like are not.
     pub(super) const fn can_wait(&self) -> bool {
-        !matches!(
-            self,
-            Self::Checkpoint { .. }
-                | Self::CloseAbandoned
-                | Self::NoteTokenUse(_)
-                | Self::Session(SessionWork::NoteUse(_))
-                | Self::Release(_)
-                | Self::Index
-                | Self::Nothing
-        )
+        match self {
+            Self::Checkpoint { .. } | Self::CloseAbandoned | Self::Release(_) | Self::Index => false,
+            Self::Write(write) => write.can_wait,
+            _ => true,
+        }
     }
 
     /// The run whose events these are.
@@ -131,14 +123,14 @@ impl Work {
                 let texts = batch.texts.values().map(TextBody::len);
                 texts.chain(batch.bodies.iter().map(String::len)).sum()
             }
-            Self::Batch(work) => work.bytes(),
+            Self::Write(write) => write.bytes,
             _ => 0,
         }
     }
 }
 
 /// The result of work.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Done {
     /// The work is durable.
     Written,
@@ -154,10 +146,10 @@ pub(crate) enum Done {
     Reclaimed(ReclaimStep),
     /// Whether the log is empty.
     WalTruncated(bool),
-    /// The current token, if it exists.
-    Token(Option<Token>),
-    /// The result of work on batches.
-    Batch(BatchDone),
+    /// The claims; `None` if the batch is unknown.
+    Claimed(Option<Box<Claims>>),
+    /// The result of a write.
+    Replied(Reply),
 }
 
 /// A run that this process has taken over.
@@ -175,4 +167,51 @@ pub(crate) struct Job {
     pub(crate) reply: oneshot::Sender<Result<Done, Failure>>,
     /// Until when it waits for the locks of other processes, by [`crate::clock::shared_now`].
     pub(crate) deadline: Instant,
+}
+
+/// The result of a write, of a type that its caller knows.
+pub(crate) struct Reply(Box<dyn Any + Send>);
+
+/// A function of the transaction, which is called again if the transaction has to be repeated.
+type WriteFn = dyn Fn(&mut Transaction, &Stamp) -> Result<Admission<Reply>, DatabaseError> + Send;
+
+/// A write that touches nothing the writer keeps in memory.
+pub(crate) struct Write {
+    pub(super) function: Box<WriteFn>,
+    /// The batch that it is about.
+    pub(super) batch_id: Option<BatchId>,
+    /// Approximate bytes to be written.
+    pub(super) bytes: usize,
+    /// Whether it is worth waiting for a lock.
+    pub(super) can_wait: bool,
+}
+
+impl Write {
+    pub(super) fn new<T: Send + 'static>(
+        write: impl Fn(&mut Transaction, &Stamp) -> Result<Admission<T>, DatabaseError> + Send + 'static,
+    ) -> Self {
+        let write = move |transaction: &mut Transaction, stamp: &Stamp| {
+            Ok(write(transaction, stamp)?.map(|changed| Reply(Box::new(changed))))
+        };
+        Self { function: Box::new(write), batch_id: None, bytes: 0, can_wait: true }
+    }
+}
+
+impl Reply {
+    /// What the write has returned; `None` if that is of another type.
+    pub(super) fn take<T: 'static>(self) -> Option<T> {
+        self.0.downcast().ok().map(|changed| *changed)
+    }
+}
+
+impl fmt::Debug for Write {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Write").field("batch_id", &self.batch_id).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Reply")
+    }
 }

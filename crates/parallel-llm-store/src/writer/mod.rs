@@ -1,8 +1,8 @@
 //! The handle of the writer ([`task`]): queues work and returns when it is durable.
 
+pub(crate) mod access;
 mod append;
-pub(crate) mod batch_work;
-mod batches;
+pub(crate) mod batches;
 mod cached_run;
 mod counting;
 mod heartbeat;
@@ -28,21 +28,18 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use crate::batch::{Batch, BatchChange, Claim, Claims, JobEnd, NewBatch, NewJob};
+use crate::batch::{Claim, Claims, JobEnd};
 use crate::clock;
-use crate::database::WriteConnection;
-use crate::error;
+use crate::database::{Transaction, WriteConnection};
+use crate::error::{self, DatabaseError};
 use crate::purge::PurgeStep;
 use crate::row::event_batch::EventBatch;
-use crate::row::job_row::NewJobRow;
-use crate::sessions::SessionWork;
+use crate::row::ownership::Stamp;
 use crate::spill::Spills;
-use crate::tokens::{NewToken, Token};
 
-use batch_work::{BatchDone, BatchWork};
 use heartbeat::Heartbeat;
 use held_leases::HeldLeases;
-use job::{Done, Job, Work};
+use job::{Admission, Done, Job, Work, Write};
 use local_runs::LocalRuns;
 use task::WriterTask;
 
@@ -141,11 +138,6 @@ impl Writer {
         self.ask(Work::CloseAbandoned).await.map(drop)
     }
 
-    /// Asks the process of a run to give it up.
-    pub(crate) async fn request_cancel(&self, run_id: RunId) -> Result<(), Failure> {
-        self.ask(Work::RequestCancel(run_id)).await.map(drop)
-    }
-
     /// Counts some runs and adds some texts of any runs to the index, and returns whether there are more.
     pub(crate) async fn index(&self) -> Result<bool, Failure> {
         match self.ask(Work::Index).await? {
@@ -184,80 +176,41 @@ impl Writer {
         drop(self.ask(Work::ImportSpills).await);
     }
 
-    /// Makes a token.
-    pub(crate) async fn create_token(&self, new: NewToken) -> Result<Token, Failure> {
-        match self.ask(Work::CreateToken(new)).await? {
-            Done::Token(Some(token)) => Ok(token),
+    /// Writes something, and returns the result when it is durable. It is called again if its transaction has to be repeated.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        write: impl Fn(&mut Transaction, &Stamp) -> Result<Admission<T>, DatabaseError> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.written(Write::new(write)).await
+    }
+
+    /// Writes something about a batch, of about so many bytes.
+    pub(crate) async fn write_batch<T: Send + 'static>(
+        &self,
+        batch_id: BatchId,
+        bytes: usize,
+        write: impl Fn(&mut Transaction, &Stamp) -> Result<Admission<T>, DatabaseError> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.written(Write { batch_id: Some(batch_id), bytes, ..Write::new(write) }).await
+    }
+
+    async fn written<T: Send + 'static>(&self, write: Write) -> Result<T, Failure> {
+        match self.ask(Work::Write(write)).await? {
+            Done::Replied(reply) => Ok(reply.take().expect("a write returns what it was asked for")),
             other => Err(mistaken(&other)),
         }
     }
 
-    /// Revokes a token.
-    pub(crate) async fn revoke_token(&self, token_id: i64) -> Result<Option<Token>, Failure> {
-        match self.ask(Work::RevokeToken(token_id)).await? {
-            Done::Token(token) => Ok(token),
-            other => Err(mistaken(&other)),
-        }
-    }
-
-    /// Records that a token was used, unless the queue is full.
-    pub(crate) fn note_token_use(&self, token_id: i64) {
-        self.note(Work::NoteTokenUse(token_id));
-    }
-
-    /// Queues work whose result nobody waits for, unless the queue is full.
-    fn note(&self, work: Work) {
+    /// Writes something that nobody waits for, unless the queue is full. It does not wait for locks.
+    pub(crate) fn note(
+        &self,
+        write: impl Fn(&mut Transaction, &Stamp) -> Result<(), DatabaseError> + Send + 'static,
+    ) {
+        let write = move |transaction: &mut Transaction, stamp: &Stamp| Ok(Ok(write(transaction, stamp)?));
+        let work = Work::Write(Write { can_wait: false, ..Write::new(write) });
         let (reply, _) = oneshot::channel();
         let deadline = clock::shared_now() + self.times.wait;
         drop(self.queue.try_send(Job { work, reply, deadline }));
-    }
-
-    /// Begins or ends a session.
-    pub(crate) async fn change_session(&self, work: SessionWork) -> Result<(), Failure> {
-        self.ask(Work::Session(work)).await.map(drop)
-    }
-
-    /// Records that a session is used, unless the queue is full.
-    pub(crate) fn note_session_use(&self, hash: [u8; 32]) {
-        self.note(Work::Session(SessionWork::NoteUse(hash)));
-    }
-
-    /// Creates a batch.
-    pub(crate) async fn create_batch(&self, new: NewBatch) -> Result<Batch, Failure> {
-        match self.ask(Work::Batch(BatchWork::Create(new))).await? {
-            Done::Batch(BatchDone::Batch(Some(batch))) => Ok(batch),
-            other => Err(mistaken(&other)),
-        }
-    }
-
-    /// Adds jobs to a batch, and returns the lines whose own names are taken.
-    pub(crate) async fn add_jobs(&self, batch_id: BatchId, jobs: Vec<NewJob>) -> Result<Vec<u64>, Failure> {
-        // Compressed here, as in `append`.
-        let jobs = jobs.into_iter().map(|job| NewJobRow::of(batch_id, job)).collect();
-        match self.ask(Work::Batch(BatchWork::AddJobs { batch_id, jobs })).await? {
-            Done::Batch(BatchDone::Taken(lines)) => Ok(lines),
-            other => Err(mistaken(&other)),
-        }
-    }
-
-    /// Changes a batch as a whole; `None` if it is unknown.
-    pub(crate) async fn change_batch(
-        &self,
-        batch_id: BatchId,
-        change: BatchChange,
-    ) -> Result<Option<Batch>, Failure> {
-        match self.ask(Work::Batch(BatchWork::Change { batch_id, change })).await? {
-            Done::Batch(BatchDone::Batch(batch)) => Ok(batch),
-            other => Err(mistaken(&other)),
-        }
-    }
-
-    /// Removes a batch with its jobs, and returns whether there was one.
-    pub(crate) async fn delete_batch(&self, batch_id: BatchId) -> Result<bool, Failure> {
-        match self.ask(Work::Batch(BatchWork::Delete(batch_id))).await? {
-            Done::Batch(BatchDone::Deleted(was_there)) => Ok(was_there),
-            other => Err(mistaken(&other)),
-        }
     }
 
     /// Claims jobs of a batch for this process; `None` if it is unknown.
@@ -266,20 +219,15 @@ impl Writer {
         batch_id: BatchId,
         limit: usize,
     ) -> Result<Option<Claims>, Failure> {
-        match self.ask(Work::Batch(BatchWork::Claim { batch_id, limit })).await? {
-            Done::Batch(BatchDone::Claims(claims)) => Ok(claims),
+        match self.ask(Work::Claim { batch_id, limit }).await? {
+            Done::Claimed(claims) => Ok(claims.map(|claims| *claims)),
             other => Err(mistaken(&other)),
         }
     }
 
     /// Ends a claim.
     pub(crate) async fn settle_job(&self, claim: Claim, end: JobEnd) -> Result<(), Failure> {
-        self.ask(Work::Batch(BatchWork::Settle { claim, end: Box::new(end) })).await.map(drop)
-    }
-
-    /// Gives back the claims of processes that are gone.
-    pub(crate) async fn release_lost_jobs(&self) -> Result<(), Failure> {
-        self.ask(Work::Batch(BatchWork::ReleaseLost)).await.map(drop)
+        self.ask(Work::Settle { claim, end: Box::new(end) }).await.map(drop)
     }
 
     /// Queues the work and returns when it is durable. Queued work is done even if the caller has left.
@@ -298,7 +246,7 @@ impl Writer {
 
     /// Takes a transaction through the queue that writes nothing.
     pub(crate) async fn check(&self) -> Result<(), Failure> {
-        self.ask(Work::Nothing).await.map(drop)
+        self.written(Write { can_wait: false, ..Write::new(|_, _| Ok(Ok(()))) }).await
     }
 
     /// Transactions committed so far.

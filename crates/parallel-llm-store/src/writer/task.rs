@@ -10,7 +10,6 @@
 //! well. A run whose events could not be written anywhere is released as soon as the database accepts writes again, since the engine has stopped writing to
 //! it.
 
-mod access;
 pub(crate) mod closing;
 mod lost;
 mod spilling;
@@ -43,7 +42,6 @@ use crate::row::ownership::{Owner, Stamp};
 use crate::row::text_row::IndexScope;
 use crate::search::index::{self, INDEX_BYTES};
 use crate::spill::Spills;
-use crate::tokens::{self, StoredToken};
 use lost::taken_in_vain;
 
 /// Most jobs in one transaction.
@@ -370,7 +368,7 @@ impl WriterTask {
             (_, Ok(Done::TakenOver(taken))) => {
                 self.leases.extended(taken.lease.run_id, taken.lease.epoch, since);
             }
-            (Work::Batch(_), Ok(_)) => self.leases.set_jobs(true),
+            (Work::Claim { .. } | Work::Settle { .. }, Ok(_)) => self.leases.set_jobs(true),
             _ => {}
         }
     }
@@ -394,10 +392,6 @@ impl WriterTask {
                 Ok(lease::take_over(transaction, *run_id, *seq, stamp)?.map(Done::TakenOver))
             }
             Work::CloseAbandoned => self.close_abandoned(transaction, stamp),
-            Work::RequestCancel(run_id) => {
-                transaction.request_cancel(*run_id)?;
-                Ok(Ok(Done::Written))
-            }
             Work::Release(leases) => {
                 for lease in leases {
                     lease::release(transaction, *lease)?;
@@ -420,26 +414,18 @@ impl WriterTask {
                 Ok(Ok(Done::Reclaimed(step)))
             }
             Work::TruncateWal => Ok(Ok(Done::WalTruncated(false))),
-            Work::ImportSpills | Work::Nothing => Ok(Ok(Done::Written)),
-            Work::CreateToken(new) => {
-                Ok(access::create_token(transaction, new, stamp.now_ms)?
-                    .map(|token| Done::Token(Some(token))))
+            Work::ImportSpills => Ok(Ok(Done::Written)),
+            Work::Claim { batch_id, limit } => {
+                if let Some(lines) = self.unconfirmed.lines_beside(*batch_id) {
+                    transaction.give_back_jobs(*batch_id, &stamp.owner, &lines)?;
+                }
+                let claims = batches::claim(transaction, *batch_id, *limit, stamp)?;
+                Ok(Ok(Done::Claimed(claims.map(Box::new))))
             }
-            Work::RevokeToken(id) => {
-                let revoked = transaction.revoke_token(*id, stamp.now_ms)?;
-                Ok(revoked.map(StoredToken::checked).transpose().map(Done::Token))
+            Work::Settle { claim, end } => {
+                Ok(batches::settle(transaction, *claim, end, stamp.now_ms)?.map(|()| Done::Written))
             }
-            Work::Batch(work) => {
-                Ok(batches::work(transaction, work, &self.unconfirmed, stamp)?.map(Done::Batch))
-            }
-            Work::Session(work) => {
-                access::change_session(transaction, work, stamp.now_ms)?;
-                Ok(Ok(Done::Written))
-            }
-            Work::NoteTokenUse(id) => {
-                transaction.note_token_use(*id, stamp.now_ms, tokens::USED_MS)?;
-                Ok(Ok(Done::Written))
-            }
+            Work::Write(write) => Ok((write.function)(transaction, stamp)?.map(Done::Replied)),
         }
     }
 

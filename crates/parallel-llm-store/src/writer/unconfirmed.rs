@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parallel_llm_engine::{BatchId, RunId};
 
-use super::batch_work::{BatchDone, BatchWork};
 use super::job::{Admission, Done, Work};
 use super::local_runs::RUNS_MAX;
 use crate::row::integer;
@@ -40,16 +39,13 @@ impl Unconfirmed {
         for (work, answer) in works.iter().zip(answers) {
             match (work, answer) {
                 (Work::Append { lease, .. }, _) => drop(self.runs.remove(&lease.run_id)),
-                (
-                    Work::Batch(BatchWork::Claim { batch_id, .. }),
-                    Ok(Done::Batch(BatchDone::Claims(claims))),
-                ) => {
+                (Work::Claim { batch_id, .. }, Ok(Done::Claimed(claims))) => {
                     self.batches.remove(batch_id);
                     let jobs = claims.iter().flat_map(|claims| &claims.jobs);
                     let lines = jobs.map(|job| integer(job.claim.line));
                     self.claimed.entry(*batch_id).or_default().extend(lines);
                 }
-                (Work::Batch(BatchWork::Settle { claim, .. }), _) => {
+                (Work::Settle { claim, .. }, _) => {
                     if let Some(lines) = self.claimed.get_mut(&claim.batch_id) {
                         lines.remove(&integer(claim.line));
                     }
@@ -67,7 +63,7 @@ impl Unconfirmed {
                 Work::Append { lease, .. } if self.runs.len() < RUNS_MAX => {
                     self.runs.insert(lease.run_id);
                 }
-                Work::Batch(BatchWork::Claim { batch_id, .. }) => drop(self.batches.insert(*batch_id)),
+                Work::Claim { batch_id, .. } => drop(self.batches.insert(*batch_id)),
                 _ => {}
             }
         }

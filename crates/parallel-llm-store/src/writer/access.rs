@@ -5,28 +5,24 @@ use parallel_llm_engine::{Code, Failure};
 
 use crate::database::Transaction;
 use crate::error::{self, DatabaseError};
-use crate::sessions::SessionWork;
+use crate::sessions::{NewSession, SessionLimits};
 use crate::tokens::{self, NewToken, StoredToken, Token};
 use crate::writer::job::Admission;
 
-/// Begins or ends a session, or records that it is used.
-pub(super) fn change_session(
+/// Begins a session, for which others end if there are too many.
+pub(crate) fn begin_session(
     transaction: &mut Transaction,
-    work: &SessionWork,
+    new: &NewSession,
+    limits: &SessionLimits,
     now_ms: i64,
-) -> Result<(), DatabaseError> {
-    match work {
-        SessionWork::Begin(new, limits) => {
-            transaction.make_room_for_session(new.holder, limits, now_ms)?;
-            transaction.insert_session(new, now_ms)
-        }
-        SessionWork::End(hash) => transaction.delete_session(*hash),
-        SessionWork::NoteUse(hash) => transaction.note_session_use(*hash, now_ms),
-    }
+) -> Result<Admission<()>, DatabaseError> {
+    transaction.make_room_for_session(new.holder, limits, now_ms)?;
+    transaction.insert_session(new, now_ms)?;
+    Ok(Ok(()))
 }
 
 /// Writes a new token. Refuses a name that any token ever had.
-pub(super) fn create_token(
+pub(crate) fn create_token(
     transaction: &mut Transaction,
     new: &NewToken,
     now_ms: i64,
@@ -46,4 +42,14 @@ pub(super) fn create_token(
         return Ok(Err(Failure::new(Code::Usage, message).with_next(Advice::NameAnotherToken)));
     };
     Ok(created.checked())
+}
+
+/// Revokes a token; `None` if there is no such token.
+pub(crate) fn revoke_token(
+    transaction: &mut Transaction,
+    token_id: i64,
+    now_ms: i64,
+) -> Result<Admission<Option<Token>>, DatabaseError> {
+    let revoked = transaction.revoke_token(token_id, now_ms)?;
+    Ok(revoked.map(StoredToken::checked).transpose())
 }
