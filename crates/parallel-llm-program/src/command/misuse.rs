@@ -81,11 +81,26 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     }
 }
 
-/// An amount in USD as the program reads it, if it is written in another way.
+/// An amount in USD, or a count of tokens, as the program reads it, if it is written in another way.
 fn amount(argument: &str, value: &str) -> Option<Next> {
-    let plain = value.trim().trim_matches(['$', '€']).trim_end_matches("USD").trim().replace(',', ".");
-    let is_read = argument.contains("budget") && PicoUsd::from_decimal(&plain).is_some();
-    is_read.then(|| Next::WriteAs(format!("{argument} {plain}").into()))
+    let value = value.trim().to_lowercase();
+    let plain = if argument.contains("budget") {
+        let words = ["usd", "dollars", "dollar"];
+        let bare = words.iter().find_map(|word| value.strip_suffix(word)).unwrap_or(&value);
+        let plain = bare.trim().trim_matches('$').trim().replace(',', ".");
+        PicoUsd::from_decimal(&plain)?;
+        plain
+    } else if argument.contains("tokens") {
+        let (digits, thousands) = match value.strip_suffix('k') {
+            Some(digits) => (digits, 1_000),
+            None => (&*value, 1),
+        };
+        let count: u32 = digits.replace(['_', ',', ' ', '\''], "").parse().ok()?;
+        count.checked_mul(thousands)?.to_string()
+    } else {
+        return None;
+    };
+    Some(Next::WriteAs(format!("{argument} {plain}").into()))
 }
 
 /// The words before the flags: the program and its commands. The parser names them in most errors.
