@@ -125,6 +125,29 @@ async fn a_synthesizer_over_budget_leaves_the_closest_answer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_budget_that_holds_the_worst_case_holds_answers_as_long_as_their_caps() {
+    // A thousand tokens of five bytes, at the price of the worst case.
+    let at_cap = |word: &str| after(10).text(&word.repeat(1_000)).end_with(|end| end.cost = Some(WORST_CALL));
+    let panel = || [("ada", at_cap("tides")), ("bob", at_cap("moons")), ("fuser", says(10, "All."))];
+    let result = scenario(panel()).plan(|plan| plan.budget = plan.worst_case.known_part());
+    insta::assert_snapshot!(result.run().await.end(), @"
+    complete decided at 20, closed at 20
+      fused by fuser: `All.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 10 ms, $0.010
+      2 bob answered, 1 request 10 ms, $0.010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+    ");
+    // What is longer than any such answer is counted by its bytes.
+    let endless = after(10).text(&"tides ".repeat(4_000)).end_with(|end| end.cost = Some(WORST_CALL));
+    let [_, bob, fuser] = panel();
+    let result =
+        scenario([("ada", endless), bob, fuser]).plan(|plan| plan.budget = plan.worst_case.known_part());
+    let end = result.run().await.end();
+    assert!(end.contains("which the budget"), "{end}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_persona_prompt_counts_towards_the_budget() {
     // Three thousand characters are a thousand tokens more than the budget of one call allows.
     let result = scenario([("ada", says(10, "one")), ("bob", says(10, "two"))])

@@ -177,7 +177,8 @@ impl UpstreamCall {
             let message = format!("the list of its provider has no model `{}`", self.seat.model);
             return Admission::Refused(Failure::new(Code::ModelUnknown, message));
         }
-        let worst_case = budget::worst_call(&self.seat, &self.prompt.messages);
+        let worst_case =
+            budget::worst_call(&self.seat, &self.prompt.messages, plan.planned_tokens(self.slot));
         self.worst_case = worst_case.known();
         match self.context.budget.reserve(&worst_case) {
             Ok(reserved) => self.reserved = reserved,

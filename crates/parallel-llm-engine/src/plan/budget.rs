@@ -10,11 +10,19 @@ use crate::request::panel::Seat;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
-use crate::value::usage::tokens_in;
+use crate::value::usage::{BYTES_PER_TOKEN, tokens_in};
 
-/// The most one call of a seat with these messages can cost.
-pub fn worst_call(seat: &Seat, messages: &[Message]) -> WorstCase {
-    let input_tokens = tokens_in(messages.iter().map(Message::weight_bytes).sum());
+/// The most bytes of a token of an answer. Real tokenizers take three to five bytes of English for one.
+const ANSWER_TOKEN_BYTES: u64 = 5;
+
+/// The most one call of a seat with these messages can cost. The plan, which counts answers by their caps, has planned for so many
+/// tokens of input: that is what texts count that are as long as such answers may be, although they have more bytes than are
+/// otherwise counted as so many tokens. So a budget that holds the worst case holds every call.
+pub fn worst_call(seat: &Seat, messages: &[Message], planned_tokens: u64) -> WorstCase {
+    let counted = tokens_in(messages.iter().map(Message::weight_bytes).sum());
+    let planned_bytes = planned_tokens.saturating_mul(ANSWER_TOKEN_BYTES);
+    let is_as_planned = counted.saturating_mul(BYTES_PER_TOKEN) <= planned_bytes;
+    let input_tokens = if is_as_planned { counted.min(planned_tokens) } else { counted };
     let pictures = messages.iter().map(Message::pictures).sum();
     WorstCase::of(&seat.model, seat.cost_max(input_tokens, pictures, seat.max_tokens))
 }

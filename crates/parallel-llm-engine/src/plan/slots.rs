@@ -191,6 +191,11 @@ impl RunPlan {
         seat.cost_max(tokens, pictures, seat.max_tokens)
     }
 
+    /// The most tokens that one request of this slot sends.
+    pub(crate) fn planned_tokens(&self, slot: CallerSlot) -> u64 {
+        self.input_of(slot).map_or(0, |input| input.tokens)
+    }
+
     /// The most that one request of this slot sends. A seat reads the conversation and its persona prompt; a synthesizer or
     /// step reads answers as well. `None` if nothing is sent.
     fn input_of(&self, slot: CallerSlot) -> Option<Input> {

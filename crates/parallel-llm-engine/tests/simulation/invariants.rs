@@ -355,7 +355,8 @@ impl Accounts {
         let (mut held, mut slack) = (PicoUsd::ZERO, PicoUsd::ZERO);
         for (slot, account) in &self.by_slot {
             let seat = self.seat(*slot);
-            let worst = budget::worst_call(seat, &self.plan.messages).known().expect("every price is known");
+            let worst = budget::worst_call(seat, &self.plan.messages, u64::MAX);
+            let worst = worst.known().expect("every price is known");
             let under_way = u64::from(account.open.is_some());
             held = held.plus(account.known).plus(worst.times(account.unpriced + under_way));
             let price = seat.price.expect("every price is known");
