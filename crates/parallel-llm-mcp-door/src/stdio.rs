@@ -9,6 +9,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -126,17 +127,19 @@ impl Pipes {
         Ok(Self { input, output, written: pipe::write_lines(lines, sink)? })
     }
 
-    /// Serves the client until its pipe ends or until `stop`, which is set at the end in any case.
-    async fn serve(self, service: &Services, stop: &CancellationToken) {
-        let drain = Duration::from_millis(service.settings.drain_ms);
-        let wire = Wire::new(self.input, self.output, Stopping::new(stop.clone(), drain));
-        let shutdown = Shutdown::on(stop.clone(), drain);
-        let handler = Handler::new(Reach::Pipes, service.clone(), shutdown);
-        // Boxed, because the serving future is kilobytes, which this future would hold otherwise.
-        Box::pin(super::serve(handler, wire)).await;
-        // However it ended, the client is gone.
-        stop.cancel();
-        // A client that does not read its answers must not hold up the process.
-        let _ = timeout(FLUSH_MAX, self.written).await;
+    /// Serves the client until its pipe ends or until `stop`, which is set at the end in any case. Boxed, so that the protocol
+    /// library is compiled here, once, and not again for each crate that awaits it.
+    fn serve<'a>(self, service: &'a Services, stop: &'a CancellationToken) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let drain = Duration::from_millis(service.settings.drain_ms);
+            let wire = Wire::new(self.input, self.output, Stopping::new(stop.clone(), drain));
+            let shutdown = Shutdown::on(stop.clone(), drain);
+            let handler = Handler::new(Reach::Pipes, service.clone(), shutdown);
+            super::serve(handler, wire).await;
+            // However it ended, the client is gone.
+            stop.cancel();
+            // A client that does not read its answers must not hold up the process.
+            let _ = timeout(FLUSH_MAX, self.written).await;
+        })
     }
 }
