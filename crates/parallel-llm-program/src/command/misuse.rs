@@ -96,7 +96,7 @@ fn amount(argument: &str, value: &str) -> Option<Next> {
             None => (&*value, 1),
         };
         let count: u32 = digits.replace(['_', ',', ' ', '\''], "").parse().ok()?;
-        count.checked_mul(thousands)?.to_string()
+        count.checked_mul(thousands).filter(|count| *count > 0)?.to_string()
     } else {
         return None;
     };
