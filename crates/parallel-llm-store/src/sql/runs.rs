@@ -319,7 +319,7 @@ impl dyn Session + '_ {
     }
 
     /// Deletes a run's row with all that refers to it. The words of its texts must be removed from the index before, unless they
-    /// go with them ([`Transaction::words_go_with_texts`]).
+    /// go with them (`Transaction::words_go_with_texts`).
     pub(crate) fn delete_run(&self, run_id: &str) -> Result<()> {
         self.settle(run_id)?;
         self.uncount(run_id)?;

@@ -11,7 +11,7 @@ use crate::row::append_rows::AppendRows;
 use crate::row::seat_fact::{SeatFact, StoredFact, TimedFact, kind_name};
 use crate::row::{count, integer};
 
-/// The columns that [`fact`] reads and [`Transaction::write_facts`] writes.
+/// The columns that [`fact`] reads and an append writes.
 macro_rules! facts_columns {
     () => {
         "run_id, seat, provider, model, status, late, considered, is_base, drawn_from, alone, cost_pico_usd, elapsed_ms, \
