@@ -315,7 +315,7 @@ impl Deref for Transaction {
 
     fn deref(&self) -> &Self::Target {
         match self {
-            Self::Sqlite(it) => &it.connection,
+            Self::Sqlite(it) => it.session(),
             Self::Postgres(it) => &it.session,
         }
     }

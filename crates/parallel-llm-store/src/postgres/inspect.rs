@@ -64,8 +64,7 @@ impl Database {
 }
 
 fn state(reader: &Reader<'_>) -> Result<DatabaseState, DatabaseError> {
-    let sql = "SELECT status, COUNT(*) FROM runs GROUP BY status";
-    let runs = reader.session.rows(sql, &[], |row| Ok((row.get(0)?, count(row.get(1)?))))?;
+    let runs = reader.runs_by_status()?;
     // Only our tables, since others may be in the same database.
     let sql = "SELECT 'PostgreSQL ' || current_setting('server_version'), format, \
                (SELECT SUM(pg_total_relation_size(name::REGCLASS))::BIGINT FROM UNNEST(ARRAY['runs', 'events', 'texts', \
@@ -78,7 +77,7 @@ fn state(reader: &Reader<'_>) -> Result<DatabaseState, DatabaseError> {
             bytes: count(row.get(2)?),
             log_bytes: None,
             has_purged_words: false,
-            runs: runs.iter().cloned().collect(),
+            runs: runs.clone(),
         })
     })?;
     state.ok_or_else(|| damaged("the mark of its format is missing"))

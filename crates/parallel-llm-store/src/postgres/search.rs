@@ -16,6 +16,7 @@ use crate::sql::value::values;
 /// Most bytes of the distinct words of one text: the server takes a megabyte. The words beyond, which come last in the order
 /// of their bytes, are left out; that many different words are no language.
 const WORDS_BYTES_MAX: usize = 1_000_000;
+
 /// The distinct words of a line that the index takes.
 fn lexemes(line: &str) -> Vec<&str> {
     let mut bytes_left = WORDS_BYTES_MAX;

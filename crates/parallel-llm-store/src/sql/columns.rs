@@ -1,7 +1,6 @@
 //! The columns that several statements read, and how they are read.
 
-use parallel_llm_engine::ModelRef;
-use parallel_llm_engine::ProviderId;
+use parallel_llm_engine::{ModelRef, ProviderId, RunId};
 use serde_json::Value as Json;
 
 use super::session::Row;
@@ -14,6 +13,11 @@ use crate::row::run_row::{ListedRun, RunRow, StoredRow};
 
 /// Sorts after every run id, which consists of digits and upper-case letters.
 pub(super) const AFTER_ALL: &str = "~";
+
+/// The end of a range of ids that has this run after it.
+pub(super) fn bound(before: Option<RunId>) -> String {
+    before.map_or_else(|| AFTER_ALL.to_owned(), |run_id| run_id.to_string())
+}
 
 /// The compressed plan of a row of `runs`.
 macro_rules! plan_column {

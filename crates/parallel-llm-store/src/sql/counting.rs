@@ -3,7 +3,7 @@
 use parallel_llm_engine::RunId;
 
 use super::columns::{
-    AFTER_ALL, RUN_COLUMNS, listed_columns, listed_run, plan_column, run_columns, run_row, text,
+    RUN_COLUMNS, bound, listed_columns, listed_run, plan_column, run_columns, run_row, text,
 };
 use super::dialect::Dialect;
 use super::runs::list;
@@ -202,11 +202,6 @@ impl dyn Session + '_ {
 fn key_values(key: &CountKey) -> [Value<'_>; 5] {
     let CountKey { scope, day, model, status, strategy } = key;
     values![scope, day, model, status, strategy]
-}
-
-/// The end of a range of ids that has this run after it.
-fn bound(before: Option<RunId>) -> String {
-    before.map_or_else(|| AFTER_ALL.to_owned(), |run_id| run_id.to_string())
 }
 
 fn value_count(row: &Row<'_>) -> Result<(String, u64)> {

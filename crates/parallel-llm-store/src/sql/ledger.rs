@@ -190,17 +190,14 @@ impl dyn Session + '_ {
     }
 
     fn reserve(&self, run_id: &str, changes: &LedgerRows) -> Result<()> {
-        for slot in &changes.released {
-            let values = values![run_id, slot_json(*slot)];
-            self.execute("DELETE FROM holds WHERE run_id = $1 AND place = $2", &values)?;
-        }
+        let released = changes.released.iter().map(|slot| values![run_id, slot_json(*slot)]);
+        self.execute_each("DELETE FROM holds WHERE run_id = $1 AND place = $2", released)?;
         let sql = "INSERT INTO holds (run_id, place, provider, pico_usd) VALUES ($1, $2, $3, $4) \
                    ON CONFLICT (run_id, place) DO UPDATE SET provider = excluded.provider, pico_usd = excluded.pico_usd";
-        for (slot, reservation) in &changes.reserved {
-            let values = values![run_id, slot_json(*slot), &reservation.provider, reservation.amount];
-            self.execute(sql, &values)?;
-        }
-        Ok(())
+        let reserved = changes.reserved.iter().map(|(slot, reservation)| {
+            values![run_id, slot_json(*slot), &reservation.provider, reservation.amount]
+        });
+        self.execute_each(sql, reserved)
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use parallel_llm_engine::RunId;
 
 use super::columns::{
-    AFTER_ALL, listed_columns, listed_run, ownership, ownership_columns, plan_column, run_columns, run_row,
-    text,
+    AFTER_ALL, bound, listed_columns, listed_run, ownership, ownership_columns, plan_column, run_columns,
+    run_row, text,
 };
 use super::session::{Reader, Session};
 use super::value::{Value, values};
@@ -58,8 +58,7 @@ impl Reader<'_> {
             (Some(_), Some(_)) => page!("status || '' = $2", "asked_by = $3"),
             (None, Some(_)) => page!("CAST($2 AS TEXT) IS NULL", "asked_by = $3"),
         };
-        let before = page.before.map_or_else(|| AFTER_ALL.to_owned(), |run_id| run_id.to_string());
-        let values = values![before, page.status, page.asked_by, integer(page.rows as u64)];
+        let values = values![bound(page.before), page.status, page.asked_by, integer(page.rows as u64)];
         self.session.rows(sql, &values, listed_run)
     }
 
@@ -123,6 +122,13 @@ impl Reader<'_> {
     pub(crate) fn ownership(&self, run_id: RunId) -> Result<Option<Ownership>> {
         let sql = concat!("SELECT ", ownership_columns!(), " FROM runs WHERE run_id = $1");
         self.session.first(sql, &values![run_id], |row| ownership(row, 0))
+    }
+
+    /// The number of runs with each status.
+    pub(crate) fn runs_by_status(&self) -> Result<BTreeMap<String, u64>> {
+        let sql = "SELECT status, COUNT(*) FROM runs GROUP BY status";
+        let runs = self.session.rows(sql, &[], |row| Ok((row.get(0)?, count(row.get(1)?))))?;
+        Ok(runs.into_iter().collect())
     }
 
     /// The current epoch of a run.

@@ -60,9 +60,7 @@ impl Reader<'_> {
         })?;
         found.ok_or_else(|| damaged(format!("there is no text {text_id}")))
     }
-}
 
-impl Reader<'_> {
     /// Passes the texts with all words of these phrases to `take`, newest first, until it returns `false`. `matching` says
     /// whether the last word of a phrase may begin a longer one. Includes the texts themselves if words must be adjacent,
     /// because the index has no positions.

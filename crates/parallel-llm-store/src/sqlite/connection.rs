@@ -103,10 +103,15 @@ fn prepared<'c>(connection: &'c Connection, sql: &str) -> rusqlite::Result<Cache
 #[derive(Debug)]
 pub(crate) struct Transaction {
     // Owned, so that a connection that failed is dropped with it.
-    pub(crate) connection: Connection,
+    pub(super) connection: Connection,
 }
 
 impl Transaction {
+    /// What its statements are executed on.
+    pub(crate) fn session(&self) -> &(dyn Session + 'static) {
+        &self.connection
+    }
+
     /// Reads the database including this transaction's own writes.
     pub(crate) fn reader(&self) -> Reader<'_> {
         reader(&self.connection)

@@ -3,7 +3,7 @@
 //! Invariants: a check writes nothing, blocks no writer, and ends at its deadline.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parallel_llm_engine::Failure;
 use rusqlite::{Connection, ErrorCode};
@@ -45,9 +45,7 @@ impl Database {
 }
 
 fn state(reader: &Reader<'_>, path: &Path) -> Result<DatabaseState, DatabaseError> {
-    let runs = reader.session.rows("SELECT status, COUNT(*) FROM runs GROUP BY status", &[], |row| {
-        Ok((row.get(0)?, count(row.get(1)?)))
-    })?;
+    let runs = reader.runs_by_status()?;
     let has_purged_words = are_words_marked(reader.session)?;
     let sql = "SELECT 'SQLite ' || sqlite_version(), user_version, page_count * page_size \
                FROM pragma_user_version, pragma_page_count, pragma_page_size";
@@ -58,7 +56,7 @@ fn state(reader: &Reader<'_>, path: &Path) -> Result<DatabaseState, DatabaseErro
             bytes: count(row.get(2)?),
             log_bytes: Some(log_bytes(path)),
             has_purged_words,
-            runs: runs.iter().cloned().collect(),
+            runs: runs.clone(),
         })
     })?;
     state.ok_or_else(|| damaged("its header is missing"))
@@ -69,10 +67,11 @@ fn log_bytes(path: &Path) -> u64 {
     file::beside(path, "-wal").metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// Aborts whatever this connection does after this time.
-pub(super) fn limit_time(connection: &mut Connection, within: Duration) -> rusqlite::Result<()> {
+/// Aborts whatever this connection does after this time, and returns when that is.
+pub(super) fn limit_time(connection: &mut Connection, within: Duration) -> rusqlite::Result<Instant> {
     let until = clock::shared_now() + within;
-    connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || clock::shared_now() >= until))
+    connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || clock::shared_now() >= until))?;
+    Ok(until)
 }
 
 /// The check of [`Database::check`] on this connection, which ends all it does after this time.
@@ -81,9 +80,9 @@ pub(super) fn check(
     depth: CheckDepth,
     within: Duration,
 ) -> Result<Integrity, DatabaseError> {
-    limit_time(connection, within)?;
+    let until = limit_time(connection, within)?;
     let mut findings = Findings::default();
-    let result = match collect_findings(connection, depth, within, &mut findings) {
+    let result = match collect_findings(connection, depth, until, &mut findings) {
         Err(cause) if error_code(&cause) == Some(ErrorCode::DatabaseCorrupt) => {
             findings.add(Finding::of(cause.cause.to_string()));
             Ok(true)
@@ -108,10 +107,9 @@ fn error_code(error: &DatabaseError) -> Option<ErrorCode> {
 fn collect_findings(
     connection: &Connection,
     depth: CheckDepth,
-    within: Duration,
+    until: Instant,
     findings: &mut Findings,
 ) -> Result<bool, DatabaseError> {
-    let until = clock::shared_now() + within;
     let format: u32 = connection.query_row("PRAGMA user_version", (), |row| row.get(0))?;
     for problem in schema::differences(connection, format as usize)? {
         findings.add(Finding::of(problem));

@@ -11,7 +11,6 @@ use super::connection::Transaction;
 use super::search::are_words_marked;
 use crate::error::DatabaseError;
 use crate::purge::ReclaimStep;
-use crate::sql::session::Session as _;
 
 /// SQLite's default page size.
 const PAGE_BYTES: usize = 4_096;
@@ -31,7 +30,7 @@ impl Transaction {
         let mut begins = is_first;
         // A step looks at the time only after it has done something: a first step that did nothing would leave its pass
         // without a beginning, and the words in the file.
-        while are_words_marked(&self.connection)? {
+        while are_words_marked(self.session())? {
             step.bytes += PAGE_BYTES * self.overwrite_some_words(begins)?;
             begins = false;
             if Instant::now() >= until {
@@ -41,7 +40,7 @@ impl Transaction {
         while self.has_free_pages()? {
             // Frees one page for each row read.
             let pages = format!("PRAGMA incremental_vacuum({VACUUM_PAGES})");
-            self.connection.each(&pages, &[], &mut |_| Ok(true))?;
+            self.session().each(&pages, &[], &mut |_| Ok(true))?;
             step.bytes += VACUUM_PAGES * PAGE_BYTES;
             if Instant::now() >= until {
                 return Ok(step);
@@ -55,6 +54,6 @@ impl Transaction {
     fn has_free_pages(&self) -> Result<bool, DatabaseError> {
         let sql =
             "SELECT auto_vacuum = 2 AND freelist_count > 0 FROM pragma_auto_vacuum, pragma_freelist_count";
-        self.reader().session.value(sql, &[])
+        self.session().value(sql, &[])
     }
 }

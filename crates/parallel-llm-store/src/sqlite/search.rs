@@ -22,41 +22,30 @@ pub(super) fn are_words_marked(session: &dyn Session) -> Result<bool, DatabaseEr
 impl Transaction {
     /// Adds the words of a text to the index.
     pub(crate) fn put_words(&mut self, text: &IndexedText) -> Result<(), DatabaseError> {
-        Session::execute(
-            &self.connection,
-            "INSERT INTO words (rowid, body) VALUES ($1, $2)",
-            &values![text.text_id, &text.line],
-        )
-        .map(drop)
+        let sql = "INSERT INTO words (rowid, body) VALUES ($1, $2)";
+        self.session().execute(sql, &values![text.text_id, &text.line]).map(drop)
     }
 
     /// Removes the words of these texts from the index. They are only marked as deleted until [`Transaction::reclaim`]
     /// has overwritten them.
     pub(crate) fn take_words_out(&mut self, texts: &[IndexedText]) -> Result<(), DatabaseError> {
-        if !texts.is_empty() && !are_words_marked(&self.connection)? {
+        if !texts.is_empty() && !are_words_marked(self.session())? {
             self.overwrite_deleted_words(false)?;
         }
         let sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', $1, $2)";
-        for text in texts {
-            Session::execute(&self.connection, sql, &values![text.text_id, &text.line])?;
-        }
-        Ok(())
+        self.session().execute_each(sql, texts.iter().map(|text| values![text.text_id, &text.line]))
     }
 
     /// Records that the words of this text and of newer ones are removed, and must not be indexed again.
     pub(crate) fn note_taken_out(&mut self, run_id: &str, text_id: i64) -> Result<(), DatabaseError> {
         // Older texts are still indexed.
         let sql = "UPDATE runs SET indexed_to = $1 - 1, is_indexed = 1 WHERE run_id = $2";
-        Session::execute(&self.connection, sql, &values![text_id, run_id]).map(drop)
+        self.session().execute(sql, &values![text_id, run_id]).map(drop)
     }
 
     fn overwrite_deleted_words(&mut self, overwrites: bool) -> Result<(), DatabaseError> {
-        Session::execute(
-            &self.connection,
-            "INSERT INTO words (words, rank) VALUES ('secure-delete', $1)",
-            &values![overwrites],
-        )
-        .map(drop)
+        let sql = "INSERT INTO words (words, rank) VALUES ('secure-delete', $1)";
+        self.session().execute(sql, &values![overwrites]).map(drop)
     }
 
     /// Rewrites some pages of the index without deleted words, and overwrites the old pages. Returns the most pages
@@ -66,11 +55,7 @@ impl Transaction {
         let before = self.connection.total_changes();
         // A negative number starts a merge of all segments; a positive one continues it.
         let pages = if begins { -MERGE_PAGES } else { MERGE_PAGES };
-        Session::execute(
-            &self.connection,
-            "INSERT INTO words (words, rank) VALUES ('merge', $1)",
-            &values![pages],
-        )?;
+        self.session().execute("INSERT INTO words (words, rank) VALUES ('merge', $1)", &values![pages])?;
         // SQLite documents this as the sign that a merge is finished (sqlite.org/fts5.html, the `merge` command): it
         // only changes its own row.
         if self.connection.total_changes() - before < 2 {
