@@ -31,6 +31,7 @@ use crate::inspection::{CheckDepth, DatabaseState, Integrity};
 use crate::ledger::LedgerRows;
 use crate::postgres;
 use crate::purge::ReclaimStep;
+use crate::reply::{Reply, reading};
 use crate::row::Purpose;
 use crate::row::append_rows::AppendRows;
 use crate::row::event_row::PieceRow;
@@ -115,10 +116,12 @@ impl Database {
         &self,
         read: impl FnOnce(&Reader<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        match self {
-            Self::Sqlite(it) => it.read(|reader| read(&reader)).await,
-            Self::Postgres(it) => it.read(|reader| read(&reader)).await,
-        }
+        let read = reading(read);
+        let reply = match self {
+            Self::Sqlite(it) => it.read(read).await,
+            Self::Postgres(it) => it.read(read).await,
+        };
+        reply.map(Reply::take)
     }
 
     /// Takes the right to purge. Fails with `busy` if another process has it.

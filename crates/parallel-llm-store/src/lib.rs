@@ -33,6 +33,7 @@ mod list;
 mod postgres;
 mod purge;
 mod reading;
+mod reply;
 mod row;
 mod runs;
 mod search;

@@ -15,6 +15,7 @@ use crate::blocking::blocking;
 use crate::clock;
 use crate::error::DatabaseError;
 use crate::inspection::{CheckDepth, DatabaseState, Finding, Findings, Integrity};
+use crate::reply::{Reply, reading};
 use crate::row::count;
 use crate::sql::contents;
 use crate::sql::session::Reader;
@@ -26,14 +27,15 @@ const CONNECT_WAIT: Duration = Duration::from_secs(10);
 impl Database {
     /// The version, size and contents of the database.
     pub(crate) async fn state(&self) -> Result<DatabaseState, Failure> {
-        self.read(|reader| Ok(state(&reader)?)).await
+        self.read(reading(|reader| Ok(state(reader)?))).await.map(Reply::take)
     }
 
     /// Checks the contents within this time. Uses a connection of its own, since a check may take long. A quick one only
     /// reads the schema and the state: the server verifies its own pages.
     pub(crate) async fn check(&self, depth: CheckDepth, within: Duration) -> Result<Integrity, Failure> {
         let mut findings = Findings::default();
-        for problem in self.read(|reader| Ok(schema::differences(&reader)?)).await? {
+        let differences = self.read(reading(|reader| Ok(schema::differences(reader)?))).await?;
+        for problem in differences.take::<Vec<String>>() {
             findings.add(Finding::of(problem));
         }
         if depth == CheckDepth::Quick {

@@ -29,8 +29,9 @@ use tokio::sync::broadcast;
 use crate::blocking::blocking;
 use crate::changes::{CHANGES_MAX, Change};
 use crate::error::{self, DatabaseError, DatabaseErrorKind, URL_SETTING};
+use crate::reply::{Read, Reply};
 use crate::row::integer;
-use crate::sql::session::{Reader, Session};
+use crate::sql::session::Session;
 
 use connection::Connection;
 use notify::Channel;
@@ -116,10 +117,7 @@ impl Database {
     }
 
     /// Reads one consistent view of the database on a thread that may wait.
-    pub(crate) async fn read<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(Reader<'_>) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+    pub(crate) async fn read(&self, read: Read) -> Result<Reply, Failure> {
         self.readers.read(read).await
     }
 

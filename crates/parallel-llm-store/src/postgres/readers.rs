@@ -12,6 +12,7 @@ use super::wire::Wire;
 use super::write_connection::{BEGIN_ANSWER_MAX, begin_reading, time};
 use crate::blocking::blocking;
 use crate::error::{self, DatabaseError, DatabaseErrorKind};
+use crate::reply::{Read, Reply};
 use crate::sql::session::Reader;
 
 /// How long a read waits for a connection.
@@ -41,10 +42,7 @@ impl Readers {
     }
 
     /// Reads one consistent view of the database on a thread that may wait.
-    pub(super) async fn read<T: Send + 'static>(
-        self: &Arc<Self>,
-        read: impl FnOnce(Reader<'_>) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+    pub(super) async fn read(self: &Arc<Self>, read: Read) -> Result<Reply, Failure> {
         let permit = self.permit().await?;
         let readers = Arc::clone(self);
         blocking(move || {
@@ -64,9 +62,9 @@ impl Readers {
         }
     }
 
-    fn read_blocking<T>(&self, read: impl FnOnce(Reader<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    fn read_blocking(&self, read: Read) -> Result<Reply, Failure> {
         let (session, now_ms) = self.begin()?;
-        let found = read(Reader { session: &session, now_ms });
+        let found = read(&Reader { session: &session, now_ms });
         // A connection that does not end its view is dropped; what was read stays.
         if session.command("COMMIT").is_ok() {
             self.idle.lock().push(session);

@@ -18,6 +18,7 @@ use crate::clock;
 use crate::error::DatabaseError;
 use crate::file;
 use crate::inspection::{CheckDepth, DatabaseState, Finding, Findings, Integrity};
+use crate::reply::{Reply, reading};
 use crate::row::count;
 use crate::sql::contents;
 use crate::sql::session::Reader;
@@ -30,7 +31,7 @@ impl Database {
     /// The version, size and contents of the database.
     pub(crate) async fn state(&self) -> Result<DatabaseState, Failure> {
         let path = self.path.clone();
-        self.read(move |reader| Ok(state(&reader, &path)?)).await
+        self.read(reading(move |reader| Ok(state(reader, &path)?))).await.map(Reply::take)
     }
 
     /// Checks the integrity within this time. Uses a connection of its own, since a check may take long.

@@ -1,6 +1,6 @@
 //! The SQLite database: opening, migrating, backup, and the index of words.
 //!
-//! One connection writes ([`WriteConnection`]), a few read ([`Reader`]). Invariant: a file that is not our database, or
+//! One connection writes ([`WriteConnection`]), a few read ([`Readers`]). Invariant: a file that is not our database, or
 //! that a newer version wrote, is refused and left unchanged.
 
 pub(crate) mod backup;
@@ -31,7 +31,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::blocking::blocking;
 use crate::error::{self, DatabaseError, DatabaseResult};
 use crate::file;
-use crate::sql::session::Reader;
+use crate::reply::{Read, Reply};
 
 pub(crate) use connection::Transaction;
 use connection::open_for_writing;
@@ -97,10 +97,7 @@ impl Database {
     }
 
     /// Reads one consistent view of the database on a thread that may wait.
-    pub(crate) async fn read<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(Reader<'_>) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+    pub(crate) async fn read(&self, read: Read) -> Result<Reply, Failure> {
         self.readers.read(read).await
     }
 

@@ -14,7 +14,7 @@ use super::connection::{open_for_reading, reader};
 use super::log_files::LogFiles;
 use crate::blocking::blocking;
 use crate::error::{self, DatabaseError};
-use crate::sql::session::Reader;
+use crate::reply::{Read, Reply};
 
 /// How long a read waits for a connection, and for a lock, which is rare with write-ahead logging.
 pub(super) const READ_WAIT: Duration = Duration::from_secs(10);
@@ -85,10 +85,7 @@ impl Readers {
     }
 
     /// Reads one consistent view of the database on a thread that may wait.
-    pub(super) async fn read<T: Send + 'static>(
-        self: &Arc<Self>,
-        read: impl FnOnce(Reader<'_>) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+    pub(super) async fn read(self: &Arc<Self>, read: Read) -> Result<Reply, Failure> {
         let mut read = read;
         loop {
             self.log_in_place().await?;
@@ -129,10 +126,7 @@ impl Readers {
 
     /// Gives `read` back if the files of the log were removed or replaced. A connection opened then would begin another
     /// log beside the index of the removed one.
-    fn read_blocking<T, R>(&self, read: R) -> Result<Result<T, Failure>, R>
-    where
-        R: FnOnce(Reader<'_>) -> Result<T, Failure>,
-    {
+    fn read_blocking(&self, read: Read) -> Result<Result<Reply, Failure>, Read> {
         if !self.log_files().are_in_place() {
             self.is_log_lost.store(true, Ordering::Release);
             return Err(read);
@@ -142,7 +136,7 @@ impl Readers {
         Ok(opened.map_err(|cause| DatabaseError::from(cause).into()).and_then(|mut connection| {
             // Rolled back when dropped, which ends the view.
             let view = connection.transaction().map_err(DatabaseError::from)?;
-            let found = read(reader(&view));
+            let found = read(&reader(&view));
             drop(view);
             self.idle.lock().push(connection);
             found

@@ -1,6 +1,5 @@
 //! The writer's jobs and their results.
 
-use std::any::Any;
 use std::fmt;
 use std::time::Instant;
 
@@ -13,6 +12,7 @@ use crate::batch::{Claim, Claims, JobEnd};
 use crate::database::Transaction;
 use crate::error::DatabaseError;
 use crate::purge::{PurgeStep, ReclaimStep};
+use crate::reply::Reply;
 use crate::row::compressed::TextBody;
 use crate::row::event_batch::EventBatch;
 use crate::row::ownership::Stamp;
@@ -169,9 +169,6 @@ pub(crate) struct Job {
     pub(crate) deadline: Instant,
 }
 
-/// The result of a write, of a type that its caller knows.
-pub(crate) struct Reply(Box<dyn Any + Send>);
-
 /// A function of the transaction, which is called again if the transaction has to be repeated.
 type WriteFn = dyn Fn(&mut Transaction, &Stamp) -> Result<Admission<Reply>, DatabaseError> + Send;
 
@@ -191,27 +188,14 @@ impl Write {
         write: impl Fn(&mut Transaction, &Stamp) -> Result<Admission<T>, DatabaseError> + Send + 'static,
     ) -> Self {
         let write = move |transaction: &mut Transaction, stamp: &Stamp| {
-            Ok(write(transaction, stamp)?.map(|changed| Reply(Box::new(changed))))
+            Ok(write(transaction, stamp)?.map(Reply::new))
         };
         Self { function: Box::new(write), batch_id: None, bytes: 0, can_wait: true }
-    }
-}
-
-impl Reply {
-    /// What the write has returned; `None` if that is of another type.
-    pub(super) fn take<T: 'static>(self) -> Option<T> {
-        self.0.downcast().ok().map(|changed| *changed)
     }
 }
 
 impl fmt::Debug for Write {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Write").field("batch_id", &self.batch_id).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Reply {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Reply")
     }
 }

@@ -196,7 +196,7 @@ impl Writer {
 
     async fn written<T: Send + 'static>(&self, write: Write) -> Result<T, Failure> {
         match self.ask(Work::Write(write)).await? {
-            Done::Replied(reply) => Ok(reply.take().expect("a write returns what it was asked for")),
+            Done::Replied(reply) => Ok(reply.take()),
             other => Err(mistaken(&other)),
         }
     }
