@@ -8,3 +8,4 @@ pub mod maths;
 pub mod safe;
 pub(crate) mod shingles;
 pub mod short_answer;
+pub mod words;

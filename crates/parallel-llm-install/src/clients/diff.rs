@@ -1,9 +1,7 @@
 //! The change of a file as a diff for people, without secrets.
 
-use similar::TextDiff;
+use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 
-/// Context lines around a change.
-const AROUND_LINES: usize = 3;
 /// Longer lines are cut: some programs write all their settings on one line.
 const LINE_CHARS_MAX: usize = 240;
 /// Replaces a secret.
@@ -16,12 +14,17 @@ const NOT_SECRET: [&str; 5] = ["env_", "_env", "tokens", "_max", "keymap"];
 /// A unified diff of two texts under the name of their file; empty if they are equal. Values whose names look secret
 /// are masked, and long lines are cut.
 pub fn unified(name: &str, before: &str, after: &str) -> String {
-    let texts = TextDiff::from_lines(before, after);
-    let mut unified = texts.unified_diff();
-    let diff =
-        unified.context_radius(AROUND_LINES).header(name, name).missing_newline_hint(false).to_string();
+    let lines = InternedInput::new(before, after);
+    let mut diff = Diff::compute(Algorithm::Histogram, &lines);
+    if diff.count_removals() + diff.count_additions() == 0 {
+        return String::new();
+    }
+    diff.postprocess_lines(&lines);
+    let printer = BasicLineDiffPrinter(&lines.interner);
+    let changes = diff.unified_diff(&printer, UnifiedDiffConfig::default(), &lines);
+    let unified = format!("--- {name}\n+++ {name}\n{changes}");
     // Cut first: masking takes time per character, and a cut value is masked too.
-    diff.lines().map(|line| cut(line, masked) + "\n").collect()
+    unified.lines().map(|line| cut(line, masked) + "\n").collect()
 }
 
 fn cut(line: &str, shown: impl Fn(&str) -> String) -> String {

@@ -327,7 +327,7 @@ fn a_diff_shows_no_secret() {
     insta::assert_snapshot!(toml, @r#"
     --- f
     +++ f
-    @@ -1,2 +1 @@
+    @@ -1,2 +1,1 @@
     -secret = '***' # why
     -env = { A_KEY = "***", B = "2" }
     +bearer_token_env_var = "T"
@@ -336,7 +336,7 @@ fn a_diff_shows_no_secret() {
     insta::assert_snapshot!(yaml, @"
     --- f
     +++ f
-    @@ -1,2 +0,0 @@
+    @@ -1,2 +1,0 @@
     -password: *** # why
     -A_TOKEN: Bearer ${B} # c
     ");

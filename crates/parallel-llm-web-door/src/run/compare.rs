@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use askama::Template;
 use axum::extract::{Path, Query};
 use axum::response::Response;
+use imara_diff::{Algorithm, Diff, InternedInput, Token};
 use parallel_llm_engine::run::SeatView;
+use parallel_llm_engine::text::words::words_and_blanks;
 use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Failure, Run, SeatNumber};
 use serde::{Deserialize, Serialize};
-use similar::{ChangeTag, TextDiff};
 
 use super::seat::seen;
 use super::shown::{Shown, TextName};
@@ -21,8 +22,8 @@ use crate::visit::Visit;
 
 /// The longest text that is compared, in bytes: more would take a browser's and a reader's patience.
 const COMPARED_BYTES_MAX: usize = 200_000;
-/// The longest comparison, after which the rest is shown as changed.
-const COMPARE_MAX: std::time::Duration = std::time::Duration::from_millis(500);
+/// The least share of words that lines have in common whose changed words are marked: else the lines are as good as new.
+const MARKED_MIN: f64 = 0.5;
 
 /// The two texts.
 #[derive(Deserialize)]
@@ -148,23 +149,74 @@ fn text_of<'a>(run: &'a Run, name: &str) -> Option<Cow<'a, str>> {
 fn differences(left: &str, right: &str) -> (f64, Vec<DiffLine>) {
     // A last line without a line end would differ from the same line with one.
     let [left, right] = [left, right].map(|text| format!("{}\n", text.trim_end()));
-    let ratio = TextDiff::configure().timeout(COMPARE_MAX).diff_words(left.as_str(), right.as_str()).ratio();
-    let diff = TextDiff::configure().timeout(COMPARE_MAX).diff_lines(left.as_str(), right.as_str());
-    let line = |change: similar::InlineChange<'_, str>| {
-        let class = match change.tag() {
-            ChangeTag::Equal => "same",
-            ChangeTag::Delete => "left",
-            ChangeTag::Insert => "right",
-        };
-        let is_whole = change.iter_strings_lossy().all(|(is_changed, _)| !is_changed) && class != "same";
-        let span = |(is_changed, text): (bool, Cow<'_, str>)| DiffSpan {
-            text: text.trim_end_matches('\n').to_owned(),
-            is_changed: is_changed || is_whole,
-        };
-        DiffLine { class, is_left: class == "left", spans: change.iter_strings_lossy().map(span).collect() }
-    };
-    let lines = diff.ops().iter().flat_map(|op| diff.iter_inline_changes(op)).map(line).collect();
-    (f64::from(ratio), lines)
+    let lines = InternedInput::new(left.as_str(), right.as_str());
+    let mut diff = Diff::compute(Algorithm::Histogram, &lines);
+    diff.postprocess_lines(&lines);
+    let texts = |tokens: &[Token]| tokens.iter().map(|token| lines.interner[*token]).collect::<Vec<_>>();
+    let same = |tokens: &[Token]| texts(tokens).into_iter().map(|line| DiffLine::of("same", [(line, false)]));
+    let (mut shown, mut at) = (Vec::new(), 0);
+    for hunk in diff.hunks() {
+        let [before, after] =
+            [&hunk.before, &hunk.after].map(|lines| lines.start as usize..lines.end as usize);
+        shown.extend(same(&lines.before[at..before.start]));
+        at = before.end;
+        changed(&texts(&lines.before[before]), &texts(&lines.after[after]), &mut shown);
+    }
+    shown.extend(same(&lines.before[at..]));
+    (Words::of(&[&left], &[&right]).ratio(), shown)
+}
+
+/// Adds the lines of one side and those that stand for them on the other, with their changed words marked.
+fn changed(left: &[&str], right: &[&str], shown: &mut Vec<DiffLine>) {
+    let compared = Words::of(left, right);
+    let is_whole = compared.ratio() < MARKED_MIN;
+    let (mut removed, mut added) = (0.., 0..);
+    shown.extend(left.iter().map(|line| {
+        let words = words_and_blanks(line).zip(&mut removed);
+        DiffLine::of("left", words.map(|(word, at)| (word, is_whole || compared.diff.is_removed(at))))
+    }));
+    shown.extend(right.iter().map(|line| {
+        let words = words_and_blanks(line).zip(&mut added);
+        DiffLine::of("right", words.map(|(word, at)| (word, is_whole || compared.diff.is_added(at))))
+    }));
+}
+
+/// Two texts, word by word.
+struct Words {
+    /// How many words and blanks both have together.
+    count: usize,
+    diff: Diff,
+}
+
+impl Words {
+    fn of(left: &[&str], right: &[&str]) -> Self {
+        let mut words = InternedInput::default();
+        words.update_before(left.iter().flat_map(|text| words_and_blanks(text)));
+        words.update_after(right.iter().flat_map(|text| words_and_blanks(text)));
+        let count = words.before.len() + words.after.len();
+        Self { count, diff: Diff::compute(Algorithm::Histogram, &words) }
+    }
+
+    /// The share of words and blanks that both have.
+    fn ratio(&self) -> f64 {
+        let changed = self.diff.count_removals() + self.diff.count_additions();
+        1.0 - f64::from(changed) / (self.count as f64).max(1.0)
+    }
+}
+
+impl DiffLine {
+    /// A line of these pieces, each with whether it is changed. Neighbours of one kind become one.
+    fn of<'a>(class: &'static str, pieces: impl IntoIterator<Item = (&'a str, bool)>) -> Self {
+        let mut spans: Vec<DiffSpan> = Vec::new();
+        for (text, is_changed) in pieces {
+            let text = text.trim_end_matches('\n');
+            match spans.last_mut() {
+                Some(last) if last.is_changed == is_changed => last.text.push_str(text),
+                _ => spans.push(DiffSpan { text: text.to_owned(), is_changed }),
+            }
+        }
+        Self { class, is_left: class == "left", spans }
+    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use rapidfuzz::distance::lcs_seq;
-use similar::DiffableStr;
 
 use crate::panel::gather::Usable;
 use crate::request::panel::SeatNumber;
 use crate::text::shingles::{Shingles, phrases};
+use crate::text::words::words_and_blanks;
 
 /// The most bytes of two texts whose edit ratio is computed; beyond that it takes too long.
 const EDIT_BYTES_MAX: usize = 200_000;
@@ -53,5 +53,5 @@ fn word_ids<'a>(text: &'a str, ids: &mut HashMap<&'a str, u32, RandomState>) -> 
         let next = ids.len() as u32;
         *ids.entry(word).or_insert(next)
     };
-    text.tokenize_words().into_iter().map(&mut id).collect()
+    words_and_blanks(text).map(&mut id).collect()
 }
