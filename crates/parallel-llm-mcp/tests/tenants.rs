@@ -201,9 +201,9 @@ const OPERATIONS: &[(&str, Operation)] = &[
     }),
     ("purge", |service, name| {
         let selection = PurgeSelection::Named(vec![name.to_owned()]);
-        Box::pin(
-            async move { service.retention.purge(&selection, |_| ControlFlow::Continue(())).await.map(drop) },
-        )
+        Box::pin(async move {
+            service.retention.purge(&selection, &mut |_| ControlFlow::Continue(())).await.map(drop)
+        })
     }),
 ];
 

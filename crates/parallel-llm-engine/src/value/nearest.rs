@@ -18,7 +18,8 @@ const NAME_BYTES_MAX: usize = 512;
 /// The known name most similar to `name`, if one is similar enough; the first of equals. Case is ignored, and so is the
 /// `~` before a model's name, which a shell may have expanded.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    nearest_few(name, known.into_iter().map(|one| (one, one)), 1).pop()
+    let known: Vec<(&str, &str)> = known.into_iter().map(|one| (one, one)).collect();
+    nearest_few(name, known, 1).pop()
 }
 
 /// The most similar of the known names, at most `count`, the most similar first. Each comes with what is returned for it.

@@ -155,7 +155,7 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
         // Only a probe that was planned can run.
         "Doctor::plan_probe" | "Doctor::probe" => service.doctor.plan_probe().await.map(drop),
         "Retention::purge" => {
-            service.retention.purge(&selection, |_| ControlFlow::Continue(())).await.map(drop)
+            service.retention.purge(&selection, &mut |_| ControlFlow::Continue(())).await.map(drop)
         }
         "Retention::purgeable" => service.retention.purgeable(&selection).await.map(drop),
         "Database::back_up" => service.database.back_up(Path::new("nowhere/at/all")).await.map(drop),

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::request::StoreMode;
@@ -80,41 +81,51 @@ impl Continuation {
 
 impl Asking {
     /// The quote for continuing a run, named by its id or found by its question.
-    pub(super) async fn resolve_continuation(
-        &self,
-        name: &str,
+    pub(super) fn resolve_continuation<'a>(
+        &'a self,
+        name: &'a str,
         continuation: Continuation,
-    ) -> Result<Quote, Failure> {
-        self.planner.principal.check_request(&continuation.restricted(), self.planner.settings().budget)?;
-        let is_resume = matches!(continuation, Continuation::Resume { .. } | Continuation::TakeOver { .. });
-        let (run, is_open) = match self.history.seek(name).await? {
-            KnownRun::Live(handle) if is_resume && handle.is_wanted() && handle.with_run(is_undecided) => {
-                return Ok(Quote::new(self, Resolved::Join(handle)));
+    ) -> BoxFuture<'a, Result<Quote, Failure>> {
+        async move {
+            self.planner
+                .principal
+                .check_request(&continuation.restricted(), self.planner.settings().budget)?;
+            let is_resume =
+                matches!(continuation, Continuation::Resume { .. } | Continuation::TakeOver { .. });
+            let (run, is_open) = match self.history.seek(name).await? {
+                KnownRun::Live(handle)
+                    if is_resume && handle.is_wanted() && handle.with_run(is_undecided) =>
+                {
+                    return Ok(Quote::new(self, Resolved::Join(handle)));
+                }
+                KnownRun::Live(handle) => self.ended(&handle).await?,
+                KnownRun::Past(past) => (past.run, false),
+            };
+            let mut reopening = self.part(&run, &continuation).await?;
+            reopening.check_offered(&run.plan)?;
+            self.planner.check_checker(reopening.strategy_choice())?;
+            if is_open {
+                return Err(still_running(&run));
             }
-            KnownRun::Live(handle) => self.ended(&handle).await?,
-            KnownRun::Past(past) => (past.run, false),
-        };
-        let mut reopening = self.part(&run, &continuation).await?;
-        reopening.check_offered(&run.plan)?;
-        self.planner.check_checker(reopening.strategy_choice())?;
-        if is_open {
-            return Err(still_running(&run));
-        }
-        self.planner.reprice(&run, &mut reopening).await;
-        reopening.limits = self.planner.day_limits();
-        if matches!(continuation, Continuation::TakeOver { .. }) {
-            // Nobody asked anew, so the limit of the token that asked holds on.
-            reopening.limits.extend(run.plan.limits.iter().filter(|limit| limit.asked_by.is_some()).cloned());
-        }
-        self.check_part(&run, &reopening, &continuation).await?;
-        let budget = match continuation {
-            Continuation::Resume { budget, .. } | Continuation::TakeOver { budget } => budget,
-            Continuation::Add(_) | Continuation::Rewrite(_) => {
-                Some(continuation.budget().unwrap_or_else(|| self.planner.settings().defaults().budget))
+            self.planner.reprice(&run, &mut reopening).await;
+            reopening.limits = self.planner.day_limits();
+            if matches!(continuation, Continuation::TakeOver { .. }) {
+                // Nobody asked anew, so the limit of the token that asked holds on.
+                reopening
+                    .limits
+                    .extend(run.plan.limits.iter().filter(|limit| limit.asked_by.is_some()).cloned());
             }
-        };
-        let (run, part) = (Box::new(run), Box::new(reopening));
-        Ok(Quote::new(self, Resolved::Continue { run, part, budget }))
+            self.check_part(&run, &reopening, &continuation).await?;
+            let budget = match continuation {
+                Continuation::Resume { budget, .. } | Continuation::TakeOver { budget } => budget,
+                Continuation::Add(_) | Continuation::Rewrite(_) => {
+                    Some(continuation.budget().unwrap_or_else(|| self.planner.settings().defaults().budget))
+                }
+            };
+            let (run, part) = (Box::new(run), Box::new(reopening));
+            Ok(Quote::new(self, Resolved::Continue { run, part, budget }))
+        }
+        .boxed()
     }
 
     /// Begins a further part of a run.

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::value::warning::Warning;
@@ -29,7 +30,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 impl Asking {
     /// Begins the run of a plan. If the same question is in progress, returns that run; if it was given up without an
     /// answer, continues it.
-    pub(crate) async fn begin(&self, plan: RunPlan) -> Result<RunHandle, Failure> {
+    pub(crate) fn begin(&self, plan: RunPlan) -> BoxFuture<'_, Result<RunHandle, Failure>> {
+        async move {
         let (runs, anew) = (self.live.get().await?, RunPlan { fresh: true, ..plan.clone() });
         let id = match runs.start(plan, self.history.output_dir.clone()).await {
             Err(Failure { code: Code::Repeated, run_id: Some(id), .. }) => *id,
@@ -75,6 +77,8 @@ impl Asking {
         }
         let begun = runs.start(anew, self.history.output_dir.clone()).await?;
         Ok(begun.with_note(Warning::of("everything is asked again", &why)))
+    }
+        .boxed()
     }
 
     /// Takes over an abandoned run: keeps its answers and asks for the rest. This part may cost up to `budget`. If

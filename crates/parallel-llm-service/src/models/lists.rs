@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, FutureExt as _, join_all};
 use parallel_llm_engine::plan::Defaults;
 use parallel_llm_engine::request::flow::Flow;
 use parallel_llm_engine::request::price::PriceBook;
@@ -86,59 +86,65 @@ impl Lists {
 
     /// The lists of all providers that a request names. A list is fetched if it lacks a name, whoever named it, because
     /// without its price the worst case is unknown; an old one is renewed. All are fetched at once.
-    pub(crate) async fn for_request(
-        &self,
-        request: &RunRequest,
-        defaults: &Defaults,
-    ) -> BTreeMap<ProviderId, Arc<Catalogue>> {
-        let mut names: BTreeMap<ProviderId, Vec<String>> = BTreeMap::new();
-        for model in named(request, defaults).filter_map(|reference| self.providers.model_of(reference)) {
-            names.entry(model.provider).or_default().push(model.model);
+    pub(crate) fn for_request<'a>(
+        &'a self,
+        request: &'a RunRequest,
+        defaults: &'a Defaults,
+    ) -> BoxFuture<'a, BTreeMap<ProviderId, Arc<Catalogue>>> {
+        async move {
+            let mut names: BTreeMap<ProviderId, Vec<String>> = BTreeMap::new();
+            for model in named(request, defaults).filter_map(|reference| self.providers.model_of(reference)) {
+                names.entry(model.provider).or_default().push(model.model);
+            }
+            let known = names.into_iter().map(|(provider, names)| async move {
+                let settings = self.providers.find(&provider)?;
+                let list = self.of(settings, Wanted::Names(&names)).await.known.list?;
+                Some((provider, list.catalogue))
+            });
+            join_all(known).await.into_iter().flatten().collect()
         }
-        let known = names.into_iter().map(|(provider, names)| async move {
-            let settings = self.providers.find(&provider)?;
-            let list = self.of(settings, Wanted::Names(&names)).await.known.list?;
-            Some((provider, list.catalogue))
-        });
-        join_all(known).await.into_iter().flatten().collect()
+        .boxed()
     }
 
     /// Notes the price of the same model in OpenRouter's list for those whose provider tells none.
-    pub(crate) async fn estimate(
-        &self,
-        request: &RunRequest,
-        defaults: &mut Defaults,
-        catalogues: &BTreeMap<ProviderId, Arc<Catalogue>>,
-    ) {
-        let named = named(request, defaults);
-        let models: Vec<ModelRef> = named.filter_map(|name| self.providers.model_of(name)).collect();
-        let prices: &mut PriceBook = &mut defaults.prices;
-        let unpriced = models.into_iter().filter(|model| {
-            let list = catalogues.get(&model.provider).and_then(|list| list.find(&model.model));
-            let is_listed = list.is_some_and(|info| info.price.is_some());
-            // A local server has names of its own, and its models cost nothing.
-            let is_own = self.providers.is_free_by_nature(&model.provider);
-            !is_listed
-                && !is_own
-                && !prices.set.contains_key(model)
-                && !self.lists_every_name(&model.provider)
-        });
-        let unpriced: Vec<ModelRef> = unpriced.collect();
-        if unpriced.is_empty() {
-            return;
-        }
-        let openrouter = ProviderId(OPENROUTER.to_owned());
-        for wanted in [Wanted::Cached, Wanted::Fresh] {
-            let known = self.catalogues.look_up(&openrouter, wanted, KeyUse::Withheld).await;
-            let Some(list) = known.list else { continue };
-            let found = unpriced.iter().filter_map(|model| {
-                Some((model.clone(), estimate::same_model(model, &list.catalogue)?.clone()))
+    pub(crate) fn estimate<'a>(
+        &'a self,
+        request: &'a RunRequest,
+        defaults: &'a mut Defaults,
+        catalogues: &'a BTreeMap<ProviderId, Arc<Catalogue>>,
+    ) -> BoxFuture<'a, ()> {
+        async move {
+            let named = named(request, defaults);
+            let models: Vec<ModelRef> = named.filter_map(|name| self.providers.model_of(name)).collect();
+            let prices: &mut PriceBook = &mut defaults.prices;
+            let unpriced = models.into_iter().filter(|model| {
+                let list = catalogues.get(&model.provider).and_then(|list| list.find(&model.model));
+                let is_listed = list.is_some_and(|info| info.price.is_some());
+                // A local server has names of its own, and its models cost nothing.
+                let is_own = self.providers.is_free_by_nature(&model.provider);
+                !is_listed
+                    && !is_own
+                    && !prices.set.contains_key(model)
+                    && !self.lists_every_name(&model.provider)
             });
-            prices.estimates.extend(found);
-            if unpriced.iter().all(|model| prices.estimates.contains_key(model)) {
+            let unpriced: Vec<ModelRef> = unpriced.collect();
+            if unpriced.is_empty() {
                 return;
             }
+            let openrouter = ProviderId(OPENROUTER.to_owned());
+            for wanted in [Wanted::Cached, Wanted::Fresh] {
+                let known = self.catalogues.look_up(&openrouter, wanted, KeyUse::Withheld).await;
+                let Some(list) = known.list else { continue };
+                let found = unpriced.iter().filter_map(|model| {
+                    Some((model.clone(), estimate::same_model(model, &list.catalogue)?.clone()))
+                });
+                prices.estimates.extend(found);
+                if unpriced.iter().all(|model| prices.estimates.contains_key(model)) {
+                    return;
+                }
+            }
         }
+        .boxed()
     }
 }
 

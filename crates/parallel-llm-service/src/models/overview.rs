@@ -1,5 +1,6 @@
 //! The overview for MCP clients: the settings in force, the configured providers and their models.
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::{Failure, RunRequest};
 use parallel_llm_provider::{Circuit, CircuitState};
 use schemars::JsonSchema;
@@ -88,34 +89,37 @@ pub struct ProviderLine {
 
 impl Models {
     /// The settings in force, and the models whose names contain these words.
-    pub async fn overview(&self, search: &str) -> Result<Overview, Failure> {
-        let found = self.find(&ModelQuery { search: search.to_owned(), ..ModelQuery::default() }).await?;
-        let settings = self.settings();
-        let runs_here = |id: &str| found.servers.iter().any(|server| server.provider == id);
-        Ok(Overview {
-            panel: settings.panel.clone(),
-            synthesizer: settings.synthesizer.clone(),
-            presets: settings.names().into_iter().map(str::to_owned).collect(),
-            personas: settings.personas.keys().cloned().collect(),
-            strategy: settings.strategy.clone(),
-            max_tokens: settings.max_tokens,
-            budget_usd: settings.budget.limit_as_usd(),
-            prompt_chars_max: settings.prompt_chars_max,
-            live: found.lists.iter().any(|list| list.provider == OPENROUTER && list.source == "live"),
-            providers: found
-                .lists
-                .iter()
-                .map(|list| ProviderLine {
-                    id: list.provider.clone(),
-                    has_key: list.has_key,
-                    runs_here: runs_here(&list.provider),
-                    list: list.source,
-                })
-                .collect(),
-            circuits: self.circuits(),
-            without_price: self.without_price().await,
-            models: found.models,
-        })
+    pub fn overview<'a>(&'a self, search: &'a str) -> BoxFuture<'a, Result<Overview, Failure>> {
+        async move {
+            let found = self.find(&ModelQuery { search: search.to_owned(), ..ModelQuery::default() }).await?;
+            let settings = self.settings();
+            let runs_here = |id: &str| found.servers.iter().any(|server| server.provider == id);
+            Ok(Overview {
+                panel: settings.panel.clone(),
+                synthesizer: settings.synthesizer.clone(),
+                presets: settings.names().into_iter().map(str::to_owned).collect(),
+                personas: settings.personas.keys().cloned().collect(),
+                strategy: settings.strategy.clone(),
+                max_tokens: settings.max_tokens,
+                budget_usd: settings.budget.limit_as_usd(),
+                prompt_chars_max: settings.prompt_chars_max,
+                live: found.lists.iter().any(|list| list.provider == OPENROUTER && list.source == "live"),
+                providers: found
+                    .lists
+                    .iter()
+                    .map(|list| ProviderLine {
+                        id: list.provider.clone(),
+                        has_key: list.has_key,
+                        runs_here: runs_here(&list.provider),
+                        list: list.source,
+                    })
+                    .collect(),
+                circuits: self.circuits(),
+                without_price: self.without_price().await,
+                models: found.models,
+            })
+        }
+        .boxed()
     }
 
     async fn without_price(&self) -> Vec<String> {

@@ -75,17 +75,20 @@ impl History {
     }
 
     /// The same without the check of the scope, which the use case has done.
-    pub(crate) async fn seek(&self, name: &str) -> Result<KnownRun, Failure> {
-        let is_visible = |handle: &RunHandle| handle.with_run(|run| self.principal.may_see(&run.plan));
-        let live = |id| self.live.made().and_then(|runs| runs.find(id)).filter(is_visible);
-        if let Some(handle) = name.parse().ok().and_then(live) {
-            return Ok(KnownRun::Live(handle));
+    pub(crate) fn seek<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<KnownRun, Failure>> {
+        async move {
+            let is_visible = |handle: &RunHandle| handle.with_run(|run| self.principal.may_see(&run.plan));
+            let live = |id| self.live.made().and_then(|runs| runs.find(id)).filter(is_visible);
+            if let Some(handle) = name.parse().ok().and_then(live) {
+                return Ok(KnownRun::Live(handle));
+            }
+            let id = self.resolve(name).await?;
+            match live(id) {
+                Some(handle) => Ok(KnownRun::Live(handle)),
+                None => self.read(id).await.map(|past| KnownRun::Past(Box::new(past))),
+            }
         }
-        let id = self.resolve(name).await?;
-        match live(id) {
-            Some(handle) => Ok(KnownRun::Live(handle)),
-            None => self.read(id).await.map(|past| KnownRun::Past(Box::new(past))),
-        }
+        .boxed()
     }
 
     /// An observer's handle on a run of any process. It cannot give the run up.
@@ -97,9 +100,12 @@ impl History {
     }
 
     /// Runs, newest first.
-    pub async fn list(&self, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
-        self.principal.check(Scope::Read)?;
-        self.store.get().await?.list(self.principal.whose(), filter).await
+    pub fn list(&self, filter: RunFilter) -> BoxFuture<'_, Result<Vec<RunSummary>, Failure>> {
+        async move {
+            self.principal.check(Scope::Read)?;
+            self.store.get().await?.list(self.principal.whose(), filter).await
+        }
+        .boxed()
     }
 
     /// Interrupted runs that began since this moment (milliseconds since 1970) and can be continued, newest first, up
@@ -125,15 +131,18 @@ impl History {
     }
 
     /// The same without the check of the scope, which the use case has done.
-    pub(crate) async fn read(&self, id: RunId) -> Result<PastRun, Failure> {
-        let stored = self.store.get().await?.load(self.principal.whose(), id).await?;
-        let stored = stored.ok_or_else(|| missing(id))?;
-        let run = stored.run();
-        let files = files::look_up(&self.output_dir, &run).await;
-        let calibration = self.calibration.get().await;
-        let (events, created_at_ms) = (stored.events, stored.created_at_ms);
-        let (plan, history) = (stored.plan, self.clone());
-        Ok(PastRun { run, events, created_at_ms, plan, files, calibration, history })
+    pub(crate) fn read(&self, id: RunId) -> BoxFuture<'_, Result<PastRun, Failure>> {
+        async move {
+            let stored = self.store.get().await?.load(self.principal.whose(), id).await?;
+            let stored = stored.ok_or_else(|| missing(id))?;
+            let run = stored.run();
+            let files = files::look_up(&self.output_dir, &run).await;
+            let calibration = self.calibration.get().await;
+            let (events, created_at_ms) = (stored.events, stored.created_at_ms);
+            let (plan, history) = (stored.plan, self.clone());
+            Ok(PastRun { run, events, created_at_ms, plan, files, calibration, history })
+        }
+        .boxed()
     }
 }
 

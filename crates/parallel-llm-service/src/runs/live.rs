@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::call::hub::{Hub, Phase};
 use parallel_llm_engine::engine::Underway;
 use parallel_llm_engine::run::Run;
@@ -116,28 +116,31 @@ impl Runs {
 
     /// Begins a run, with a folder inside `output_dir` if the plan writes files. On return the run is stored and in
     /// progress; a failure has cost nothing.
-    pub async fn start(&self, plan: RunPlan, output_dir: PathBuf) -> Result<RunHandle, Failure> {
-        // Every new run passes here, whoever named its models and through whichever door.
-        plan.worst_case.check("the run", plan.budget)?;
-        let (base, run_id) = (output_dir.clone(), plan.run_id);
-        let folder = if plan.files {
-            Some(files::in_time(&output_dir, move || Folder::create(&base, run_id)).await?)
-        } else {
-            None
-        };
-        let hub = Arc::new(Hub::new(Arc::new(plan)));
-        let new_folder = folder.clone();
-        let opening = |hub, stop| self.engine.open(hub, stop);
-        let begun = self.begin(hub, folder, opening).await;
-        if let (true, Some(folder)) = (begun.is_err(), new_folder) {
-            // An empty folder left behind does no harm.
-            let _ = files::in_time(&output_dir, move || {
-                folder.discard();
-                Ok(())
-            })
-            .await;
+    pub fn start(&self, plan: RunPlan, output_dir: PathBuf) -> BoxFuture<'_, Result<RunHandle, Failure>> {
+        async move {
+            // Every new run passes here, whoever named its models and through whichever door.
+            plan.worst_case.check("the run", plan.budget)?;
+            let (base, run_id) = (output_dir.clone(), plan.run_id);
+            let folder = if plan.files {
+                Some(files::in_time(&output_dir, move || Folder::create(&base, run_id)).await?)
+            } else {
+                None
+            };
+            let hub = Arc::new(Hub::new(Arc::new(plan)));
+            let new_folder = folder.clone();
+            let opening = |hub, stop| self.engine.open(hub, stop);
+            let begun = self.begin(hub, folder, opening).await;
+            if let (true, Some(folder)) = (begun.is_err(), new_folder) {
+                // An empty folder left behind does no harm.
+                let _ = files::in_time(&output_dir, move || {
+                    folder.discard();
+                    Ok(())
+                })
+                .await;
+            }
+            begun
         }
-        begun
+        .boxed()
     }
 
     /// Continues a run that has stopped. Asks only the seats that `reopening` names.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::{Code, Failure, RunId};
 use serde::Serialize;
 
@@ -74,43 +75,49 @@ pub struct Retention {
 
 impl Retention {
     /// A preview of a purge.
-    pub async fn purgeable(&self, selection: &PurgeSelection) -> Result<Purging, Failure> {
-        self.history.principal.check_owner()?;
-        let (runs, under_way) = self.selection(selection).await?;
-        Ok(Purging::of(&runs, under_way))
+    pub fn purgeable<'a>(&'a self, selection: &'a PurgeSelection) -> BoxFuture<'a, Result<Purging, Failure>> {
+        async move {
+            self.history.principal.check_owner()?;
+            let (runs, under_way) = self.selection(selection).await?;
+            Ok(Purging::of(&runs, under_way))
+        }
+        .boxed()
     }
 
     /// Purges the runs in batches, and reports progress after each. A run's files are removed first: if that fails, the
     /// run stays in the database for another attempt. If `report` breaks the purge off, it removes no more runs, and gives
     /// back the space of those that it has removed; it continues when it is called again.
-    pub async fn purge(
-        &self,
-        selection: &PurgeSelection,
-        mut report: impl FnMut(PurgeStage) -> ControlFlow<()> + Send,
-    ) -> Result<Purging, Failure> {
-        self.history.principal.check_owner()?;
-        let (runs, mut under_way) = self.selection(selection).await?;
-        let store = self.history.store.get().await?;
-        let (mut purged_runs, mut rest) = (Vec::new(), Purging::default());
-        // Fails before any file is removed if another process is purging.
-        store.purge(&[]).await?;
-        for (number, some) in runs.chunks(RUNS_AT_ONCE).enumerate() {
-            let without_files = self.erase_all(some, &mut rest).await;
-            let purged = store.purge(&without_files).await?;
-            purged_runs.extend(purged.runs);
-            // A run may have been continued in the meantime.
-            under_way.extend(purged.under_way);
-            let done = number * RUNS_AT_ONCE + some.len();
-            if report(PurgeStage::Removing { done, total: runs.len() }).is_break() {
-                break;
+    pub fn purge<'a>(
+        &'a self,
+        selection: &'a PurgeSelection,
+        report: &'a mut (dyn FnMut(PurgeStage) -> ControlFlow<()> + Send),
+    ) -> BoxFuture<'a, Result<Purging, Failure>> {
+        async move {
+            self.history.principal.check_owner()?;
+            let (runs, mut under_way) = self.selection(selection).await?;
+            let store = self.history.store.get().await?;
+            let (mut purged_runs, mut rest) = (Vec::new(), Purging::default());
+            // Fails before any file is removed if another process is purging.
+            store.purge(&[]).await?;
+            for (number, some) in runs.chunks(RUNS_AT_ONCE).enumerate() {
+                let without_files = self.erase_all(some, &mut rest).await;
+                let purged = store.purge(&without_files).await?;
+                purged_runs.extend(purged.runs);
+                // A run may have been continued in the meantime.
+                under_way.extend(purged.under_way);
+                let done = number * RUNS_AT_ONCE + some.len();
+                if report(PurgeStage::Removing { done, total: runs.len() }).is_break() {
+                    break;
+                }
             }
+            // The space is given back in any case.
+            let _ = report(PurgeStage::Overwriting);
+            let log_cleared = store.reclaim().await?;
+            let Purging { failed, files, left, .. } = rest;
+            let counts = Purging::of(&purged_runs, under_way);
+            Ok(Purging { done: true, failed, files, left, log_cleared: Some(log_cleared), ..counts })
         }
-        // The space is given back in any case.
-        let _ = report(PurgeStage::Overwriting);
-        let log_cleared = store.reclaim().await?;
-        let Purging { failed, files, left, .. } = rest;
-        let counts = Purging::of(&purged_runs, under_way);
-        Ok(Purging { done: true, failed, files, left, log_cleared: Some(log_cleared), ..counts })
+        .boxed()
     }
 
     /// Removes the files of these runs; returns the runs for which that succeeded.

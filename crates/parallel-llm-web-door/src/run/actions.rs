@@ -143,7 +143,7 @@ async fn delete(visit: &Visit, run: String) -> Result<Response, Failure> {
     visit.principal().check_owner()?;
     end_late_seats(visit, &run).await?;
     let selection = PurgeSelection::Named(vec![run]);
-    let purged = visit.services.retention.purge(&selection, |_| ControlFlow::Continue(())).await?;
+    let purged = visit.services.retention.purge(&selection, &mut |_| ControlFlow::Continue(())).await?;
     match (purged.under_way.first(), purged.failed.first()) {
         (Some(id), _) => {
             let message = format!("the run {id} is under way");

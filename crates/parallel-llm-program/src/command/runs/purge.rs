@@ -82,12 +82,11 @@ async fn purge_until_signal(
 ) -> Result<(Purging, Option<Signal>), Failure> {
     let (mut signals, stop) = (Signals::new(), CancellationToken::new());
     let mut progress = Progress { context, described: Instant::now() };
-    let report = |stage| {
+    let mut report = |stage| {
         progress.render(stage);
         if stop.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let purge = context.service.retention.purge(doomed, report);
-    let mut purge = std::pin::pin!(purge);
+    let mut purge = context.service.retention.purge(doomed, &mut report);
     let signal = tokio::select! {
         purging = &mut purge => return Ok((purging?, None)),
         signal = signals.next() => signal,

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId};
 use parallel_llm_provider::{EMBEDDED_ON, embedded_catalogue};
 use parking_lot::Mutex as SyncMutex;
@@ -147,46 +147,55 @@ impl Catalogues {
     }
 
     /// Looks up a provider's models, and fetches them if `wanted` requires it.
-    pub async fn look_up(self: &Arc<Self>, provider: &ProviderId, wanted: Wanted<'_>, key: KeyUse) -> Lookup {
-        let Some(cached) = self.by_provider.get(provider) else { return Lookup::default() };
-        let known = match wanted {
-            Wanted::New => None,
-            // A caller that needs no fetch does not wait for another's.
-            Wanted::Cached | Wanted::Names(_) => {
-                cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()))
-            }
-            Wanted::Fresh => remembered(cached.fetched.lock().await.as_ref()),
-        };
-        if known.is_some() {
-            return Lookup { list: known, failure: None };
-        }
-        let kept = self.kept(provider, cached).await;
-        // If another caller has fetched and stored it in the meantime, its list in memory says more than the file.
-        let meanwhile = || cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()));
-        let kept = if matches!(wanted, Wanted::New) { kept } else { meanwhile().or(kept) };
-        let carried = provider.0 == OPENROUTER;
-        let after_embedded = || kept.clone().filter(List::is_after_embedded);
-        let newest = if carried { Some(after_embedded().unwrap_or_else(List::embedded)) } else { kept };
-        let enough = match wanted {
-            Wanted::Cached => return Lookup { list: newest, failure: None },
-            Wanted::Names(names) => {
-                let has_all = |list: &List| names.iter().all(|name| list.catalogue.find(name).is_some());
-                match newest.clone().filter(has_all) {
-                    Some(list) if self.is_fresh(&list) => Some(list),
-                    Some(old) => Some(self.renewed(provider, key).await.unwrap_or(old)),
-                    None => None,
+    pub fn look_up<'a>(
+        self: &'a Arc<Self>,
+        provider: &'a ProviderId,
+        wanted: Wanted<'a>,
+        key: KeyUse,
+    ) -> BoxFuture<'a, Lookup> {
+        async move {
+            let Some(cached) = self.by_provider.get(provider) else { return Lookup::default() };
+            let known = match wanted {
+                Wanted::New => None,
+                // A caller that needs no fetch does not wait for another's.
+                Wanted::Cached | Wanted::Names(_) => {
+                    cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()))
                 }
+                Wanted::Fresh => remembered(cached.fetched.lock().await.as_ref()),
+            };
+            if known.is_some() {
+                return Lookup { list: known, failure: None };
             }
-            Wanted::Fresh => newest.clone().filter(|list| self.is_fresh(list)),
-            Wanted::New => None,
-        };
-        if enough.is_some() {
-            return Lookup { list: enough, failure: None };
+            let kept = self.kept(provider, cached).await;
+            // If another caller has fetched and stored it in the meantime, its list in memory says more than the file.
+            let meanwhile =
+                || cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()));
+            let kept = if matches!(wanted, Wanted::New) { kept } else { meanwhile().or(kept) };
+            let carried = provider.0 == OPENROUTER;
+            let after_embedded = || kept.clone().filter(List::is_after_embedded);
+            let newest = if carried { Some(after_embedded().unwrap_or_else(List::embedded)) } else { kept };
+            let enough = match wanted {
+                Wanted::Cached => return Lookup { list: newest, failure: None },
+                Wanted::Names(names) => {
+                    let has_all = |list: &List| names.iter().all(|name| list.catalogue.find(name).is_some());
+                    match newest.clone().filter(has_all) {
+                        Some(list) if self.is_fresh(&list) => Some(list),
+                        Some(old) => Some(self.renewed(provider, key).await.unwrap_or(old)),
+                        None => None,
+                    }
+                }
+                Wanted::Fresh => newest.clone().filter(|list| self.is_fresh(list)),
+                Wanted::New => None,
+            };
+            if enough.is_some() {
+                return Lookup { list: enough, failure: None };
+            }
+            match self.fetched(provider, cached, key, matches!(wanted, Wanted::New)).await {
+                Ok(list) => Lookup { list: Some(list), failure: None },
+                Err(failure) => Lookup { list: newest, failure: Some(failure) },
+            }
         }
-        match self.fetched(provider, cached, key, matches!(wanted, Wanted::New)).await {
-            Ok(list) => Lookup { list: Some(list), failure: None },
-            Err(failure) => Lookup { list: newest, failure: Some(failure) },
-        }
+        .boxed()
     }
 
     /// The provider's list, fetched anew if that does not take long; the fetch goes on for the next question.
