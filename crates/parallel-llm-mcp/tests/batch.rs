@@ -204,7 +204,7 @@ fn results_are_a_table_for_spreadsheets_too() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let table = batch(&sandbox, &["results", "--format", "csv"]);
     let rows: Vec<&str> = table.text().lines().collect();
-    assert_eq!(rows[0], "line,id,status,answer,cost_usd,run_id,error_code,error_message");
+    assert_eq!(rows[0], "line,id,status,answer,cost_usd,cost_max_usd,run_id,error_code,error_message");
     assert!(rows[1].starts_with("1,q1,complete,\"'=SUM(A1), \"\"quoted\"\"\",0."), "{}", rows[1]);
     let copy = sandbox.home().join("results.jsonl");
     let copied = batch(&sandbox, &["results", "-o", &copy.display().to_string()]);
@@ -311,10 +311,11 @@ fn calls_of_unknown_cost_stay_within_the_budget() {
         let output = submit(&sandbox, &file, &["--budget", "0.012", "--max-tokens", "500"]);
         assert_eq!(output.code, Some(5), "{own}{}", output.stderr);
         assert_eq!(sandbox.asked(ADA), 2, "{own}");
-        let now = fields(&status(&sandbox), &["state", "waiting", "cost_usd", "reserved_usd"]);
+        let now =
+            fields(&status(&sandbox), &["state", "waiting", "cost_usd", "cost_max_usd", "reserved_usd"]);
         assert_eq!(
             now,
-            json!({"state": "paused", "waiting": 1, "cost_usd": 0.01, "reserved_usd": 0.0}),
+            json!({"state": "paused", "waiting": 1, "cost_usd": null, "cost_max_usd": 0.01, "reserved_usd": 0.0}),
             "{own}"
         );
     }

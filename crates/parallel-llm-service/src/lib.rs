@@ -36,8 +36,8 @@ pub use models::{
 };
 pub use parallel_llm_store::{
     Batch, BatchChange, BatchJob, BatchState, CostBy, Day, FacetCount, FacetFilter, Facets, HitSource,
-    Integrity, JobState, NewSession, PRESET_MARK, RunFilter, RunLine, RunSummary, RunsPage, RunsQuery,
-    SearchHit, SearchReach, SearchResults, SeatBar,
+    Integrity, JobCost, JobState, NewSession, PRESET_MARK, RunFilter, RunLine, RunSummary, RunsPage,
+    RunsQuery, SearchHit, SearchReach, SearchResults, SeatBar,
 };
 pub use ports::{CheckKey, Disconnect, FetchCredit, FetchTime, OPENROUTER, OpenCircuits, PostTelemetry};
 pub use readiness::{Readiness, Unready};

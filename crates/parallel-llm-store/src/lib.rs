@@ -49,8 +49,8 @@ mod writer;
 
 pub use backup::{Backup, Restored};
 pub use batch::{
-    Batch, BatchChange, BatchJob, BatchState, Claim, ClaimedJob, Claims, JobEnd, JobFilter, JobRequest,
-    JobResult, JobState, JobsPage, NewBatch, NewJob,
+    Batch, BatchChange, BatchJob, BatchState, Claim, ClaimedJob, Claims, JobCost, JobEnd, JobFilter,
+    JobRequest, JobResult, JobState, JobsPage, NewBatch, NewJob,
 };
 pub use changes::Changes;
 pub use costs::{CostBy, CostLine, CostQuery};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::support::{Fixture, run_id, values};
 use parallel_llm_engine::{BatchId, Code, Failure, PicoUsd};
 use parallel_llm_store::{
-    Batch, BatchChange, BatchJob, BatchState, CheckDepth, Claim, ClaimedJob, Integrity, JobEnd, JobFilter,
-    JobRequest, JobResult, JobState, JobsPage, NewBatch, NewJob, Store,
+    Batch, BatchChange, BatchJob, BatchState, CheckDepth, Claim, ClaimedJob, Integrity, JobCost, JobEnd,
+    JobFilter, JobRequest, JobResult, JobState, JobsPage, NewBatch, NewJob, Store,
 };
 
 const CENT: PicoUsd = PicoUsd(10_000_000_000);
@@ -43,8 +43,12 @@ async fn lines(store: &Store, id: BatchId, limit: usize) -> Vec<u64> {
     claimed(store, id, limit).await.iter().map(|job| job.claim.line).collect()
 }
 
+const fn known(known: PicoUsd) -> JobCost {
+    JobCost { known, unknown_max: PicoUsd::ZERO }
+}
+
 fn end(cost: PicoUsd, result: JobResult) -> JobEnd {
-    JobEnd { run_id: Some(run_id(7)), cost: Some(cost), result, pause: None, worst_case: None }
+    JobEnd { run_id: Some(run_id(7)), cost: Some(known(cost)), result, pause: None, worst_case: None }
 }
 
 fn answered(is_partial: bool) -> JobResult {
@@ -77,7 +81,7 @@ async fn check_sums(fixture: &Fixture, id: BatchId) {
         count(JobState::Running),
     ];
     assert_eq!(counted, expected, "{batch:?}");
-    assert_eq!(batch.spent.0, all.iter().map(|job| job.cost.0).sum::<i64>());
+    assert_eq!(batch.spent.most().0, all.iter().map(|job| job.cost.most().0).sum::<i64>());
     let reserved: Vec<bool> = values(
         &fixture.other_connection(),
         &format!("SELECT is_reserved FROM batch_jobs WHERE batch_id = '{id}'"),
@@ -93,7 +97,9 @@ async fn a_job_that_became_dearer_is_kept_back_for_anew_and_what_it_has_cost_sta
     let id = submitted(store, 1, 1, 4).await;
     let why = || JobResult::PutOff { why: failure(Code::Budget), after_ms: 0 };
     let [first] = &claimed(store, id, 1).await[..] else { panic!("one job") };
-    store.settle_job(first.claim, end(CENT.times(2), why())).await.unwrap();
+    // Half of its cost is a bound.
+    let cost = JobCost { known: CENT, unknown_max: CENT };
+    store.settle_job(first.claim, JobEnd { cost: Some(cost), ..end(CENT, why()) }).await.unwrap();
     // Two cents of the four are left.
     let left = CENT.times(2);
     for worst_case in [Some(left), None] {
@@ -102,7 +108,7 @@ async fn a_job_that_became_dearer_is_kept_back_for_anew_and_what_it_has_cost_sta
         store.settle_job(job.claim, dearer).await.unwrap();
         let [job] = &claimed(store, id, 1).await[..] else { panic!("it fits still") };
         let batch = get(store, id).await;
-        assert_eq!((job.reserved, batch.reserved, batch.spent), (left, left, left));
+        assert_eq!((job.reserved, batch.reserved, batch.spent), (left, left, cost));
         store.settle_job(job.claim, JobEnd { run_id: None, cost: None, ..end(CENT, why()) }).await.unwrap();
     }
     let [job] = &claimed(store, id, 1).await[..] else { panic!("it fits still") };
@@ -149,7 +155,7 @@ async fn a_job_is_claimed_once_and_ended_once() {
         custom_id: None,
         state: JobState::Failed,
         run_id: Some(run_id(7)),
-        cost: CENT,
+        cost: known(CENT),
         failure: Some(failure(Code::AllFailed)),
     };
     assert_eq!(failed, [expected]);
@@ -246,7 +252,7 @@ async fn a_job_that_is_put_off_waits_and_a_pause_stops_the_batch() {
     assert_eq!(seen, [(2, 2, 0), (3, 1, 0)], "the first one has an hour to wait");
     assert_eq!(again[0].run_id, Some(run_id(7)));
     // What the line that waits has cost so far is not counted twice.
-    assert_eq!(get(store, id).await.spent, CENT);
+    assert_eq!(get(store, id).await.spent, known(CENT));
     changed(store, id, BatchChange::Pause).await;
     assert_eq!(get(store, id).await.pause, None);
     for job in again {
@@ -397,7 +403,7 @@ async fn stores_that_claim_at_once_share_the_jobs() {
     all.sort_unstable();
     assert_eq!(all, (1..=300).collect::<Vec<u64>>());
     let batch = get(store, id).await;
-    assert_eq!((batch.answered, batch.spent, batch.reserved), (300, CENT.times(300), PicoUsd::ZERO));
+    assert_eq!((batch.answered, batch.spent, batch.reserved), (300, known(CENT.times(300)), PicoUsd::ZERO));
     assert!(batch.is_finished());
     for other in others {
         other.close().await;

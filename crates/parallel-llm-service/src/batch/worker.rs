@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::value::answer::by_reason;
 use parallel_llm_engine::{BatchId, Code, Failure, PicoUsd, RunId, RunStatus, SeatStatus};
-use parallel_llm_store::{Batch, BatchState, Claim, ClaimedJob, JobEnd, JobResult, Store};
+use parallel_llm_store::{Batch, BatchState, Claim, ClaimedJob, JobCost, JobEnd, JobResult, Store};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -300,7 +300,7 @@ async fn begin_reserved(
     Ok(RunOfJob { handle: quote.begin().await?, is_held_back })
 }
 
-/// The end of a job whose run has ended. What a call of unknown cost may have cost counts as spent.
+/// The end of a job whose run has ended.
 fn end_of_run(run: &Run, attempts: u32, is_held_back: bool) -> JobEnd {
     let failures: Vec<&Failure> = run.seats.iter().filter_map(|seat| seat.failure.as_ref()).collect();
     let pause = failures.iter().find(|failure| failure.code.stops_key()).map(|failure| (*failure).clone());
@@ -327,7 +327,9 @@ fn end_of_run(run: &Run, attempts: u32, is_held_back: bool) -> JobEnd {
             JobResult::Failed(why)
         }
     };
-    JobEnd { run_id: Some(run.plan.run_id), cost: Some(run.cost_max()), result, pause, worst_case: None }
+    let known = run.cost();
+    let cost = JobCost { known, unknown_max: run.cost_max().minus(known) };
+    JobEnd { run_id: Some(run.plan.run_id), cost: Some(cost), result, pause, worst_case: None }
 }
 
 /// Why a run has no answer, with what each model said: a list of jobs has one line for each.

@@ -9,7 +9,7 @@ mod state;
 
 use parallel_llm_engine::{BatchId, Failure, PicoUsd, RunId};
 
-pub use state::{Batch, BatchJob, BatchState, JobFilter, JobState, JobsPage};
+pub use state::{Batch, BatchJob, BatchState, JobCost, JobFilter, JobState, JobsPage};
 
 /// A batch to be created. Its jobs follow, then [`BatchChange::Begin`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub struct JobEnd {
     /// Its run, if one began.
     pub run_id: Option<RunId>,
     /// What the run has cost so far, earlier claims included; `None` if that has not changed.
-    pub cost: Option<PicoUsd>,
+    pub cost: Option<JobCost>,
     /// What became of the job.
     pub result: JobResult,
     /// Why its batch is paused: every other job would meet the same failure.

@@ -61,7 +61,7 @@ pub struct Batch {
     /// Jobs without an answer that are not asked again by themselves.
     pub failed: u64,
     /// What its jobs have cost.
-    pub spent: PicoUsd,
+    pub spent: JobCost,
     /// What the jobs in progress may cost at worst.
     pub reserved: PicoUsd,
     /// Jobs that a process has claimed.
@@ -84,6 +84,22 @@ impl Batch {
     /// Whether its file was read and every job has ended.
     pub fn is_finished(&self) -> bool {
         self.state != BatchState::Reading && self.open() == 0
+    }
+}
+
+/// What the run of a job has cost, or all of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobCost {
+    /// What is known.
+    pub known: PicoUsd,
+    /// The most that calls of unknown cost can have cost besides. It counts against the budget.
+    pub unknown_max: PicoUsd,
+}
+
+impl JobCost {
+    /// The most that it can be.
+    pub const fn most(self) -> PicoUsd {
+        self.known.plus(self.unknown_max)
     }
 }
 
@@ -133,7 +149,7 @@ pub struct BatchJob {
     /// Its run, once one has begun and ended or was given up.
     pub run_id: Option<RunId>,
     /// What its run has cost.
-    pub cost: PicoUsd,
+    pub cost: JobCost,
     /// Why it has no answer, or why it was put off last.
     pub failure: Option<Failure>,
 }

@@ -6,7 +6,7 @@ use super::checksum::Checksum;
 use super::compressed::TextBody;
 use super::integer;
 use super::ownership::{LeaseRule, Ownership};
-use crate::batch::{JobState, NewJob};
+use crate::batch::{JobCost, JobState, NewJob};
 
 /// A job to be inserted.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(crate) struct JobRow {
     pub(crate) attempts: i64,
     pub(crate) resend: bool,
     pub(crate) run_id: Option<String>,
-    pub(crate) cost: PicoUsd,
+    pub(crate) cost: JobCost,
 }
 
 impl JobRow {
@@ -69,7 +69,7 @@ pub(crate) struct JobEndRow<'a> {
     pub(crate) not_before_ms: i64,
     pub(crate) attempts: i64,
     pub(crate) run_id: Option<String>,
-    pub(crate) cost: PicoUsd,
+    pub(crate) cost: JobCost,
     pub(crate) worst_case: PicoUsd,
     pub(crate) failure: Option<&'a str>,
 }
@@ -83,6 +83,7 @@ pub(crate) struct BatchSums {
     pub(crate) partial: i64,
     pub(crate) failed: i64,
     pub(crate) spent_pico_usd: i64,
+    pub(crate) unknown_pico_usd: i64,
     pub(crate) reserved_pico_usd: i64,
 }
 

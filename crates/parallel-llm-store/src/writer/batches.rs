@@ -132,7 +132,7 @@ pub(super) fn claim(
     if batch.state != BatchState::Running {
         return Ok(Some(Claims { jobs: Vec::new(), batch }));
     }
-    let room = PicoUsd(batch.budget.0.saturating_sub(batch.spent.0).saturating_sub(batch.reserved.0));
+    let room = PicoUsd(batch.budget.0.saturating_sub(batch.spent.most().0).saturating_sub(batch.reserved.0));
     let waiting = transaction.waiting_jobs(batch_id, stamp.now_ms, room, limit)?;
     let (mut jobs, mut sums) = (Vec::new(), BatchSums::default());
     for job in waiting {
@@ -170,7 +170,8 @@ pub(super) fn claim(
     if let Some(JobRow { worst_case, .. }) = beyond.first() {
         let message = format!(
             "the batch has spent {} of its budget of {}, and its next job may cost {worst_case}",
-            batch.spent, batch.budget
+            batch.spent.most(),
+            batch.budget
         );
         let command = format!("batch resume {batch_id} --budget USD");
         let why = Failure::new(Code::Budget, message).with_next([Next::Type(command.into())]);
@@ -211,7 +212,11 @@ pub(super) fn settle(
         return Ok(Err(Failure::new(Code::Busy, message)));
     };
     let cost = end.cost.unwrap_or(job.cost);
-    let mut sums = BatchSums { spent_pico_usd: cost.0 - job.cost.0, ..BatchSums::default() };
+    let mut sums = BatchSums {
+        spent_pico_usd: cost.most().0 - job.cost.most().0,
+        unknown_pico_usd: cost.unknown_max.0 - job.cost.unknown_max.0,
+        ..BatchSums::default()
+    };
     let (mut not_before_ms, mut attempts) = (0, job.attempts);
     let (state, failure) = match &end.result {
         JobResult::Answered { is_partial } => {

@@ -12,7 +12,8 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 use parallel_llm_service::report::ErrorReport;
 use parallel_llm_service::report::age::age;
-use parallel_llm_service::{Batch, BatchChange, BatchJob, BatchState};
+use parallel_llm_service::report::cost::Cost;
+use parallel_llm_service::{Batch, BatchChange, BatchJob, BatchState, JobCost};
 use parallel_llm_settings::clock;
 use serde_json::{Value, json};
 
@@ -228,7 +229,7 @@ async fn list(context: &CommandContext<'_>, json: bool) -> Result<u8, Failure> {
             batch.answered.to_string(),
             questions(batch).to_string(),
             batch.failed.to_string(),
-            batch.spent.to_string(),
+            cost(batch.spent).short(),
             age(age_ms),
             batch.name.clone(),
         ]
@@ -270,11 +271,11 @@ fn lines_of(batch: &Batch) -> Vec<String> {
         }
     }
     lines.push(counts.join(", "));
-    let mut cost = format!("{} of a budget of {}", batch.spent, batch.budget);
+    let mut spent = format!("{} of a budget of {}", cost(batch.spent).described(), batch.budget);
     if batch.reserved > PicoUsd::ZERO {
-        cost.push_str(&format!(", {} reserved", batch.reserved));
+        spent.push_str(&format!(", {} reserved", batch.reserved));
     }
-    lines.push(cost);
+    lines.push(spent);
     if let Some(why) = &batch.pause {
         lines.push(format!("paused: {}", why.message));
         let steps = why.next_steps();
@@ -284,6 +285,12 @@ fn lines_of(batch: &Batch) -> Vec<String> {
     }
     lines.extend(idle_line(batch));
     lines
+}
+
+/// What a run or a batch has cost, with what calls of unknown cost may add.
+fn cost(of: JobCost) -> Cost {
+    let lacks_calls = of.unknown_max > PicoUsd::ZERO;
+    Cost { bound: lacks_calls.then(|| of.most()), ..Cost::of_sum(of.known, lacks_calls, false) }
 }
 
 /// Says so if a batch waits and nobody works on it.
@@ -327,6 +334,7 @@ fn name_unanswered(context: &CommandContext<'_>, batch: &Batch, jobs: &[BatchJob
 
 /// A batch as JSON.
 fn described(batch: &Batch) -> Value {
+    let cost = cost(batch.spent);
     json!({
         "batch_id": batch.id,
         "name": batch.name,
@@ -340,7 +348,8 @@ fn described(batch: &Batch) -> Value {
         "running": batch.running,
         "waiting": batch.waiting(),
         "workers": batch.workers,
-        "cost_usd": batch.spent.as_usd(),
+        "cost_usd": cost.known.map(PicoUsd::as_usd),
+        "cost_max_usd": cost.bound.map(PicoUsd::as_usd),
         "reserved_usd": batch.reserved.as_usd(),
         "budget_usd": batch.budget.limit_as_usd(),
         "created_at": clock::stamp(u64::try_from(batch.created_at_ms).unwrap_or_default()),
@@ -350,12 +359,14 @@ fn described(batch: &Batch) -> Value {
 
 /// A job as JSON, without its answer.
 fn described_job(job: &BatchJob) -> Value {
+    let cost = cost(job.cost);
     json!({
         "line": job.line,
         "id": job.custom_id,
         "status": job.state.word(),
         "run_id": job.run_id,
-        "cost_usd": job.cost.as_usd(),
+        "cost_usd": cost.known.map(PicoUsd::as_usd),
+        "cost_max_usd": cost.bound.map(PicoUsd::as_usd),
         "error": job.failure.as_ref().map(error),
     })
 }

@@ -7,7 +7,7 @@ use parallel_llm_service::Batch;
 use parallel_llm_service::report::age::age;
 use tokio::time::Instant;
 
-use super::{questions, state};
+use super::{cost, questions, state};
 use crate::terminal::console::Console;
 
 /// The time over which the rate is measured: long enough for slow panels, short enough to see an outage.
@@ -89,7 +89,7 @@ fn line(batch: &Batch, rate: Option<f64>) -> String {
     if batch.failed > 0 {
         parts.push(format!("{} failed", batch.failed));
     }
-    parts.push(format!("{} of {}", batch.spent, batch.budget));
+    parts.push(format!("{} of {}", cost(batch.spent).short(), batch.budget));
     if let Some(rate) = rate {
         parts.push(if rate >= 1.0 { format!("{rate:.1}/s") } else { format!("{:.1}/min", rate * 60.0) });
         if batch.open() > 0 {
@@ -107,7 +107,7 @@ fn line(batch: &Batch, rate: Option<f64>) -> String {
 mod tests {
     use super::*;
     use parallel_llm_engine::{BatchId, PicoUsd};
-    use parallel_llm_service::BatchState;
+    use parallel_llm_service::{BatchState, JobCost};
 
     #[test]
     fn a_line_has_the_bar_the_rate_the_cost_and_the_time_left() {
@@ -124,7 +124,7 @@ mod tests {
             answered: 240,
             partial: 3,
             failed: 10,
-            spent: PicoUsd::from_usd(5),
+            spent: JobCost { known: PicoUsd::from_usd(5), unknown_max: PicoUsd::ZERO },
             reserved: PicoUsd::ZERO,
             running: 8,
             workers: 1,

@@ -14,8 +14,8 @@ use crate::command::CommandContext;
 use crate::exit;
 
 /// The columns of CSV.
-const COLUMNS: [&str; 8] =
-    ["line", "id", "status", "answer", "cost_usd", "run_id", "error_code", "error_message"];
+const COLUMNS: [&str; 9] =
+    ["line", "id", "status", "answer", "cost_usd", "cost_max_usd", "run_id", "error_code", "error_message"];
 
 /// Print what came of each line
 ///
@@ -112,7 +112,7 @@ fn object(outcome: &JobOutcome) -> Value {
 }
 
 /// The same in the columns of CSV.
-fn cells(object: &Value) -> [String; 8] {
+fn cells(object: &Value) -> [String; 9] {
     let text = |value: &Value| match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -125,6 +125,7 @@ fn cells(object: &Value) -> [String; 8] {
         text(&object["status"]),
         text(&object["answer"]),
         text(&object["cost_usd"]),
+        text(&object["cost_max_usd"]),
         text(&object["run_id"]),
         text(&error["code"]),
         text(&error["message"]),
