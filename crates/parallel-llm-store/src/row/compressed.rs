@@ -8,6 +8,8 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use zstd::bulk::Compressor;
+use zstd::stream::read::Decoder;
+use zstd::zstd_safe::DCtx;
 
 /// The first bytes of every compressed text.
 const FRAME_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
@@ -17,6 +19,8 @@ const LEVEL: i32 = 1;
 const COMPRESSED_MIN: usize = 128;
 /// Longer texts are compressed with temporary memory, which is freed afterwards.
 const KEPT_MEMORY_MAX: usize = 64 * 1024;
+/// A decompressor that a long text has made larger than this, in bytes, is not kept.
+const KEPT_DECOMPRESSOR_MAX: usize = 512 * 1024;
 /// The longest text that is read. The longest that is written is a question with its attachments, in JSON; an answer is
 /// a fraction of that. A frame of some kilobytes may claim, and hold, any length.
 pub(crate) const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -24,6 +28,8 @@ pub(crate) const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 thread_local! {
     /// Creating a compressor takes three times as long as compressing a typical answer.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    /// And creating one of these as long as reading some.
+    static DECOMPRESSOR: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
 }
 
 /// A text to be stored.
@@ -87,18 +93,27 @@ pub(crate) fn decompressed_within(column: &[u8], bytes_max: u64) -> String {
 
 /// The first bytes of a column's text, up to a complete character.
 pub(crate) fn decompressed_to(column: &[u8], bytes_max: u64) -> String {
-    let mut bytes = Vec::new();
-    if is_compressed(column) {
-        // Partial output of a damaged frame matches no hash, so the damage is noticed.
-        let _ = zstd::stream::read::Decoder::with_buffer(column)
-            .and_then(|decoder| decoder.take(bytes_max).read_to_end(&mut bytes));
+    let bytes = if is_compressed(column) {
+        decompress(column, bytes_max)
     } else {
-        bytes.extend_from_slice(&column[..column.len().min(bytes_max as usize)]);
-    }
+        column[..column.len().min(bytes_max as usize)].to_vec()
+    };
     match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(cut) => String::from_utf8_lossy(cut.as_bytes()).trim_end_matches('\u{fffd}').to_owned(),
     }
+}
+
+/// The first bytes of a frame, as many as it has. Partial output of a damaged one matches no hash, so the damage is noticed; without
+/// memory for a decompressor there is none.
+fn decompress(frame: &[u8], bytes_max: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(KEPT_MEMORY_MAX.min(bytes_max as usize));
+    DECOMPRESSOR.with_borrow_mut(|kept| {
+        let Some(mut context) = kept.take().or_else(DCtx::try_create) else { return };
+        let _ = Decoder::with_context(frame, &mut context).take(bytes_max).read_to_end(&mut bytes);
+        *kept = Some(context).filter(|context| context.sizeof() <= KEPT_DECOMPRESSOR_MAX);
+    });
+    bytes
 }
 
 #[cfg(test)]
