@@ -311,8 +311,10 @@ fn calls_of_unknown_cost_stay_within_the_budget() {
         let output = submit(&sandbox, &file, &["--budget", "0.012", "--max-tokens", "500"]);
         assert_eq!(output.code, Some(5), "{own}{}", output.stderr);
         assert_eq!(sandbox.asked(ADA), 2, "{own}");
-        let now =
-            fields(&status(&sandbox), &["state", "waiting", "cost_usd", "cost_max_usd", "reserved_usd"]);
+        let paused = status(&sandbox);
+        let why = paused["pause"]["message"].as_str().unwrap_or_default();
+        assert!(why.starts_with("the batch has spent up to $0.01"), "{own}{paused}");
+        let now = fields(&paused, &["state", "waiting", "cost_usd", "cost_max_usd", "reserved_usd"]);
         assert_eq!(
             now,
             json!({"state": "paused", "waiting": 1, "cost_usd": null, "cost_max_usd": 0.01, "reserved_usd": 0.0}),

@@ -168,8 +168,9 @@ pub(super) fn claim(
     let beyond =
         if is_idle { transaction.waiting_jobs(batch_id, stamp.now_ms, PicoUsd::MAX, 1)? } else { Vec::new() };
     if let Some(JobRow { worst_case, .. }) = beyond.first() {
+        let most = if batch.spent.unknown_max > PicoUsd::ZERO { "up to " } else { "" };
         let message = format!(
-            "the batch has spent {} of its budget of {}, and its next job may cost {worst_case}",
+            "the batch has spent {most}{} of its budget of {}, and its next job may cost {worst_case}",
             batch.spent.most(),
             batch.budget
         );
