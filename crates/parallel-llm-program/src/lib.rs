@@ -6,6 +6,9 @@
 //!
 //! A command makes a request and renders the result; the service resolves and stores.
 
+// For its feature alone, which leaves its records out of the shipped file.
+use log as _;
+
 pub mod called;
 pub mod command;
 pub mod exit;

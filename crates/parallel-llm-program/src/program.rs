@@ -87,7 +87,6 @@ fn start(
         Command::Serve(_) => settings.log_level.as_str(),
         _ => settings.log_level_if_chosen().unwrap_or("error"),
     };
-    log::set_max_level(log::LevelFilter::Off);
     let _log = telemetry::start(level, settings.log_file.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
     let _watchdog = watchdog::start(runtime.handle()).map_err(broken)?;

@@ -14,11 +14,11 @@ const NOT_SECRET: [&str; 5] = ["env_", "_env", "tokens", "_max", "keymap"];
 /// A unified diff of two texts under the name of their file; empty if they are equal. Values whose names look secret
 /// are masked, and long lines are cut.
 pub fn unified(name: &str, before: &str, after: &str) -> String {
-    let lines = InternedInput::new(before, after);
-    let mut diff = Diff::compute(Algorithm::Histogram, &lines);
-    if diff.count_removals() + diff.count_additions() == 0 {
+    if before == after {
         return String::new();
     }
+    let lines = InternedInput::new(before, after);
+    let mut diff = Diff::compute(Algorithm::Histogram, &lines);
     diff.postprocess_lines(&lines);
     let printer = BasicLineDiffPrinter(&lines.interner);
     let changes = diff.unified_diff(&printer, UnifiedDiffConfig::default(), &lines);

@@ -32,52 +32,53 @@ impl Asking {
     /// answer, continues it.
     pub(crate) fn begin(&self, plan: RunPlan) -> BoxFuture<'_, Result<RunHandle, Failure>> {
         async move {
-        let (runs, anew) = (self.live.get().await?, RunPlan { fresh: true, ..plan.clone() });
-        let id = match runs.start(plan, self.history.output_dir.clone()).await {
-            Err(Failure { code: Code::Repeated, run_id: Some(id), .. }) => *id,
-            begun => return begun,
-        };
-        let why = match self.history.seek(&id.to_string()).await? {
-            KnownRun::Live(handle) => match handle.join() {
-                Some(joined) => return Ok(joined.with_note(asked_before(id))),
-                None if handle.with_run(|run| run.plan.store) == StoreMode::Full => {
-                    let handle = self.join(self.history.read(id).await?, anew.budget).await?;
-                    return Ok(handle.with_note(continued(id, RunStatus::Cancelled)));
+            let (runs, anew) = (self.live.get().await?, RunPlan { fresh: true, ..plan.clone() });
+            let id = match runs.start(plan, self.history.output_dir.clone()).await {
+                Err(Failure { code: Code::Repeated, run_id: Some(id), .. }) => *id,
+                begun => return begun,
+            };
+            let why = match self.history.seek(&id.to_string()).await? {
+                KnownRun::Live(handle) => match handle.join() {
+                    Some(joined) => return Ok(joined.with_note(asked_before(id))),
+                    None if handle.with_run(|run| run.plan.store) == StoreMode::Full => {
+                        let handle = self.join(self.history.read(id).await?, anew.budget).await?;
+                        return Ok(handle.with_note(continued(id, RunStatus::Cancelled)));
+                    }
+                    None => Failure::new(
+                        Code::Repeated,
+                        format!("run {id} of the same question was given up, and its texts are not kept"),
+                    ),
+                },
+                KnownRun::Past(past) if past.run.plan.store != StoreMode::Full => return Err(not_kept(id)),
+                KnownRun::Past(past) if is_abandoned(&past.run) => {
+                    let is_lost = past.run.needs_resend() && anew.idempotency_key.is_none();
+                    if !is_lost {
+                        let handle = self.take_over(id, anew.budget).await?.spending_since(past.run.cost());
+                        return Ok(handle.with_note(continued(id, past.run.status)));
+                    }
+                    let what = format!("run {id} of the same question was interrupted without an answer");
+                    Failure::new(Code::Repeated, format!("{what}, and may have been paid"))
+                        .with_next(Operation::ShowRun)
                 }
-                None => Failure::new(
-                    Code::Repeated,
-                    format!("run {id} of the same question was given up, and its texts are not kept"),
-                ),
-            },
-            KnownRun::Past(past) if past.run.plan.store != StoreMode::Full => return Err(not_kept(id)),
-            KnownRun::Past(past) if is_abandoned(&past.run) => {
-                let is_lost = past.run.needs_resend() && anew.idempotency_key.is_none();
-                if !is_lost {
-                    let handle = self.take_over(id, anew.budget).await?.spending_since(past.run.cost());
-                    return Ok(handle.with_note(continued(id, past.run.status)));
+                KnownRun::Past(past) => {
+                    let note = match past.run.status {
+                        RunStatus::Cancelled => continued(id, RunStatus::Cancelled),
+                        _ => asked_before(id),
+                    };
+                    let over = past.run.closed.then(|| past.run.cost());
+                    let handle = self.join(*past, anew.budget).await?.with_note(note);
+                    return Ok(match over {
+                        Some(cost) => handle.spending_since(cost),
+                        None => handle,
+                    });
                 }
-                Failure::new(Code::Repeated, format!("run {id} of the same question was interrupted without an answer, and may have been paid"))
-                    .with_next(Operation::ShowRun)
+            };
+            if anew.idempotency_key.is_some() {
+                return Err(why.with_next(Advice::GiveAnotherIdempotencyKey));
             }
-            KnownRun::Past(past) => {
-                let note = match past.run.status {
-                    RunStatus::Cancelled => continued(id, RunStatus::Cancelled),
-                    _ => asked_before(id),
-                };
-                let over = past.run.closed.then(|| past.run.cost());
-                let handle = self.join(*past, anew.budget).await?.with_note(note);
-                return Ok(match over {
-                    Some(cost) => handle.spending_since(cost),
-                    None => handle,
-                });
-            }
-        };
-        if anew.idempotency_key.is_some() {
-            return Err(why.with_next(Advice::GiveAnotherIdempotencyKey));
+            let begun = runs.start(anew, self.history.output_dir.clone()).await?;
+            Ok(begun.with_note(Warning::of("everything is asked again", &why)))
         }
-        let begun = runs.start(anew, self.history.output_dir.clone()).await?;
-        Ok(begun.with_note(Warning::of("everything is asked again", &why)))
-    }
         .boxed()
     }
 

@@ -160,25 +160,26 @@ fn differences(left: &str, right: &str) -> (f64, Vec<DiffLine>) {
             [&hunk.before, &hunk.after].map(|lines| lines.start as usize..lines.end as usize);
         shown.extend(same(&lines.before[at..before.start]));
         at = before.end;
-        changed(&texts(&lines.before[before]), &texts(&lines.after[after]), &mut shown);
+        shown.extend(changed(&texts(&lines.before[before]), &texts(&lines.after[after])));
     }
     shown.extend(same(&lines.before[at..]));
     (Words::of(&[&left], &[&right]).ratio(), shown)
 }
 
-/// Adds the lines of one side and those that stand for them on the other, with their changed words marked.
-fn changed(left: &[&str], right: &[&str], shown: &mut Vec<DiffLine>) {
-    let compared = Words::of(left, right);
-    let is_whole = compared.ratio() < MARKED_MIN;
-    let (mut removed, mut added) = (0.., 0..);
-    shown.extend(left.iter().map(|line| {
-        let words = words_and_blanks(line).zip(&mut removed);
-        DiffLine::of("left", words.map(|(word, at)| (word, is_whole || compared.diff.is_removed(at))))
-    }));
-    shown.extend(right.iter().map(|line| {
-        let words = words_and_blanks(line).zip(&mut added);
-        DiffLine::of("right", words.map(|(word, at)| (word, is_whole || compared.diff.is_added(at))))
-    }));
+/// The lines of one side and those that stand for them on the other, with their changed words marked.
+fn changed(left: &[&str], right: &[&str]) -> Vec<DiffLine> {
+    let words = Words::of(left, right);
+    let is_whole = words.ratio() < MARKED_MIN;
+    let side = |class, lines: &[&str], is_changed: fn(&Diff, u32) -> bool| {
+        let mut places = 0..;
+        let line = |line: &&str| {
+            let placed = words_and_blanks(line).zip(&mut places);
+            DiffLine::of(class, placed.map(|(word, at)| (word, is_whole || is_changed(&words.diff, at))))
+        };
+        lines.iter().map(line).collect::<Vec<_>>()
+    };
+    let sides = [side("left", left, Diff::is_removed), side("right", right, Diff::is_added)];
+    sides.into_iter().flatten().collect()
 }
 
 /// Two texts, word by word.
