@@ -1,6 +1,6 @@
 //! Annotates every outcome: suspected injections, unknown links, hidden characters, and vendors shared with readers.
 //!
-//! Nothing is removed except hidden characters of answers that are handed on, and links in paranoid mode. The engine calls it
+//! Nothing is removed except what is hidden in answers that are handed on, and links in paranoid mode. The engine calls it
 //! after the strategy, so no strategy can forget it.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::{Message, StoreMode};
 use crate::run::outcome::{Outcome, OutcomeKind};
 use crate::text::injection::{self, Expected};
-use crate::text::links;
+use crate::text::{links, unrendered};
 use crate::value::code::Code;
 use crate::value::invisible;
 use crate::value::next::{Advice, Next};
@@ -59,23 +59,33 @@ fn same_vendor(context: &RunContext, usable: &[Usable], outcome: &Outcome) -> Ve
     seats.filter(|seat| readers.iter().any(|reader| reader.has_vendor_of(model(*seat)))).collect()
 }
 
-/// Takes out of a text of the panel what no person sees, as it is taken out of what a reader is shown. The stored answers
-/// keep it. A fused text was written by a model that was shown none of it, and where one model was asked nothing was picked:
-/// its text is what was asked for, byte for byte.
+/// Takes out of a text of the panel what no person sees: characters, as they are taken out of what a reader is shown, and in a
+/// picked answer what is not rendered, unless markup was asked for. The stored answers keep it. A fused text was written by a
+/// model that was shown no such characters, and where one model was asked nothing was picked: its text is what was asked for,
+/// byte for byte.
 fn take_hidden_out(context: &RunContext, outcome: &mut Outcome) {
     if outcome.kind == OutcomeKind::Fused || context.plan.seats.len() < 2 {
         return;
     }
     let Some(text) = outcome.text.as_deref() else { return };
-    let (shown, count) = invisible::handed_on(text);
-    if count == 0 {
+    let (seen, characters) = invisible::handed_on(text);
+    let mut asked = context.plan.messages.iter().flat_map(Message::texts);
+    let is_whole = outcome.kind == OutcomeKind::Listed || asked.any(unrendered::asks_for_markup);
+    let (shown, parts) = if is_whole { (seen, 0) } else { unrendered::without(&seen) };
+    if characters + parts == 0 {
         return;
     }
-    outcome.set_text(shown.into());
-    let characters = if count == 1 { "character was" } else { "characters were" };
-    let message = format!("{count} invisible {characters} taken out of the text");
-    let next = vec![Next::Do(Advice::ReadThatAnswer)];
-    outcome.warnings.push(Warning::new(Code::HiddenText, message).with_next(next));
+    let shown = shown.into();
+    outcome.set_text(shown);
+    let counted = [
+        (characters, "invisible character was", "invisible characters were"),
+        (parts, "part that is not rendered was", "parts that are not rendered were"),
+    ];
+    for (count, one, several) in counted.into_iter().filter(|(count, ..)| *count > 0) {
+        let message = format!("{count} {} taken out of the text", if count == 1 { one } else { several });
+        let next = vec![Next::Do(Advice::ReadThatAnswer)];
+        outcome.warnings.push(Warning::new(Code::HiddenText, message).with_next(next));
+    }
 }
 
 /// Warns of instructions and hidden parts in a text that is handed on word for word: what a strategy selects nobody has

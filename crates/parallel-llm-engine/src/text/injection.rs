@@ -7,13 +7,13 @@ mod encoded;
 mod judge;
 mod phrases;
 mod tools;
-mod unrendered;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::unrendered;
 pub(crate) use crate::value::invisible::is_invisible;
 
 /// The bytes searched at the beginning of a text, as many as an answer at the default output cap has, and at its end. The run
@@ -153,8 +153,9 @@ fn bounded(text: &str) -> Cow<'_, str> {
 
 /// The signs in the visible text.
 fn visible_signs(text: &str, expected: Expected) -> BTreeSet<Sign> {
-    let whole = plain(text);
-    let prose = expected.tools.then(|| plain(&without_code(text)));
+    let text = unescaped(text);
+    let whole = plain(&text);
+    let prose = expected.tools.then(|| plain(&without_code(&text)));
     let prose = prose.as_ref().unwrap_or(&whole);
     let found = [
         (Sign::Override, phrases::overrides(&whole)),
@@ -200,6 +201,12 @@ fn plain(text: &str) -> String {
             }
             '≪' | '《' => plain.push_str("<<"),
             '≫' | '》' => plain.push_str(">>"),
+            // Letters that look like others in bold, in circles and in squares.
+            '\u{1d400}'..='\u{1d6a3}' => plain.push(letter(u32::from(character) - 0x1d400, 52)),
+            '\u{24b6}'..='\u{24e9}' => plain.push(letter(u32::from(character) - 0x24b6, 26)),
+            '\u{1f130}'..='\u{1f149}' => plain.push(letter(u32::from(character) - 0x1f130, 26)),
+            '\u{1f150}'..='\u{1f169}' => plain.push(letter(u32::from(character) - 0x1f150, 26)),
+            '\u{1f170}'..='\u{1f189}' => plain.push(letter(u32::from(character) - 0x1f170, 26)),
             '‹' | '〈' => plain.push('<'),
             '›' | '〉' => plain.push('>'),
             // The wide forms of ASCII are in the same order.
@@ -215,7 +222,62 @@ fn plain(text: &str) -> String {
             other => plain.extend(other.to_lowercase()),
         }
     }
-    plain
+    undisguised(plain)
+}
+
+/// The letter at this place of alphabets of this many letters, in lower case.
+fn letter(at: u32, letters: u32) -> char {
+    char::from_u32(u32::from('a') + at % letters % 26).unwrap_or('a')
+}
+
+/// Signs that stand for a letter in a word of Latin letters: those of other scripts that look like it, and digits.
+const DISGUISES: [(char, &str); 19] = [
+    ('a', "а4α"),
+    ('b', "ь"),
+    ('c', "с"),
+    ('d', "ԁ"),
+    ('e', "е3ε"),
+    ('h', "һ"),
+    ('i', "і1ι"),
+    ('j', "ј"),
+    ('k', "кκ"),
+    ('m', "м"),
+    ('o', "о0ο"),
+    ('p', "рρ"),
+    ('s', "ѕ5"),
+    ('t', "т7τ"),
+    ('u', "υ"),
+    ('v', "ѵν"),
+    ('w', "ԝ"),
+    ('x', "х"),
+    ('y', "у"),
+];
+
+/// A text in which words of Latin letters have no others.
+fn undisguised(plain: String) -> String {
+    let is_disguise = |one: char| one.is_ascii_digit() || matches!(one, '\u{370}'..='\u{52f}');
+    if !plain.contains(is_disguise) {
+        return plain;
+    }
+    let mut shown = String::with_capacity(plain.len());
+    for piece in plain.split_inclusive(|one: char| !one.is_alphanumeric()) {
+        let is_mixed = piece.contains(is_disguise) && piece.contains(|one: char| one.is_ascii_alphabetic());
+        let letter = |one: char| {
+            let known = DISGUISES.iter().find(|(_, looks)| is_mixed && looks.contains(one));
+            known.map_or(one, |(letter, _)| *letter)
+        };
+        shown.extend(piece.chars().map(letter));
+    }
+    shown
+}
+
+/// A text without escapes for angle brackets.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    const ESCAPES: [(&str, &str); 4] = [("&lt;", "<"), ("&gt;", ">"), ("\\u003c", "<"), ("\\u003e", ">")];
+    if !ESCAPES.iter().any(|(escape, _)| text.contains(escape)) {
+        return text.into();
+    }
+    ESCAPES.iter().fold(text.to_owned(), |plain, (escape, sign)| plain.replace(escape, sign)).into()
 }
 
 /// Whether a text has invisible characters that no honest text has: tags outside flags, or long sequences of others.
@@ -260,7 +322,10 @@ fn has_form(plain: &str) -> bool {
         return false;
     }
     let has = |key: &str| plain.contains(&format!("\"{key}\""));
-    has("suspectedinjection") || has("ranking") && has("reasons") || has("base") && has("claims")
+    has("suspectedinjection")
+        || has("ranking") && has("reasons")
+        || has("winner") && has("scores")
+        || has("base") && has("claims")
 }
 
 #[cfg(test)]

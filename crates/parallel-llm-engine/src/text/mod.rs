@@ -8,4 +8,5 @@ pub mod maths;
 pub mod safe;
 pub(crate) mod shingles;
 pub mod short_answer;
+pub(crate) mod unrendered;
 pub mod words;

@@ -280,7 +280,7 @@ codes! {
         "The text has a link to a host that is in no answer or only in one, and not in the question.",
         next: [Next::Do(Advice::DoNotOpenLink)];
     HiddenText = "hidden_text", Class::Declined,
-        "The text contains invisible characters, on which a program or a model that reads it may act. An answer that is handed on word for word loses them; a fused text keeps them.",
+        "The text holds what a person does not see and a program or a model may act on: invisible characters, or parts that are not rendered. An answer that is handed on word for word loses it; a fused text keeps its characters.",
         next: [Next::Do(Advice::TakeHiddenTextOut)];
     Internal = "internal", Class::Defect,
         "A defect in this program. Only the part it happened in is lost.",

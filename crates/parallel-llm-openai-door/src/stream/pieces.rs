@@ -13,7 +13,6 @@ use parallel_llm_engine::call::hub::{Update, Watch};
 use parallel_llm_engine::plan::step::StepRole;
 use parallel_llm_engine::prompt::reply;
 use parallel_llm_engine::request::strategy::Strategy;
-use parallel_llm_engine::value::invisible::settled_bytes;
 use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{CallerSlot, Code, Failure, Run, RunStatus};
 use parallel_llm_service::report::progress_line;
@@ -249,11 +248,8 @@ impl Streamed {
         if self.has_departed || (self.sent == 0 && reply::may_be_refusal(&self.text)) {
             return None;
         }
-        // The answer of a seat is handed on without what no person sees.
-        let is_handed_on = matches!(self.slot, Some(CallerSlot::Seat(_)));
-        let end = if is_handed_on { settled_bytes(&self.text, self.sent) } else { self.text.len() };
-        let piece = self.text[self.sent..end].to_owned();
-        self.sent = end;
+        let piece = self.text[self.sent..].to_owned();
+        self.sent = self.text.len();
         (!piece.is_empty()).then_some(piece)
     }
 
@@ -299,14 +295,5 @@ mod tests {
         check(&[(FIRST, 0, refusal)], refusal, "", rest(refusal));
         check(&[(FIRST, 0, "I can"), (FIRST, 5, " see it.")], "I can see it.", "I can see it.", rest(""));
         check(&[(FIRST, 0, "The moon"), (FIRST, 4, "moon is")], "The moon is", "The moon is", rest(""));
-        // The answer of an only seat loses what it hides, so nothing behind that is sent before the end.
-        let seat = CallerSlot::Seat(SeatNumber(1));
-        check(&[(seat, 0, "8 \u{200b}"), (seat, 5, "legs")], "8 legs", "8 ", rest("legs"));
-        check(
-            &[(seat, 0, "8 ❤"), (seat, 5, "\u{fe0f}"), (seat, 8, "!")],
-            "8 ❤\u{fe0f}!",
-            "8 ❤\u{fe0f}!",
-            rest(""),
-        );
     }
 }

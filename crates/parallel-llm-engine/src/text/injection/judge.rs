@@ -52,6 +52,15 @@ const ADDRESSES: &[Address] = &[
             "synthesizer",
             "synthesiser",
             "rubric",
+            "grades this",
+            "arbiter",
+            "whoever merges",
+            "weaker systems",
+            "impartial reviewer",
+            "comparing several",
+            "the panel",
+            "final synthesis",
+            "pick a winner",
             "reviewers must",
             "reviewers should",
             "reviewers are",
@@ -130,6 +139,67 @@ const ADDRESSES: &[Address] = &[
         itself: ITSELF,
         wins: &["assign", "award", "deserves", "give "],
     },
+    // What it says of the others.
+    Address {
+        judges: &[
+            "judge",
+            "evaluator",
+            "grader",
+            "grades this",
+            "arbiter",
+            "aggregator",
+            "synthesizer",
+            "whoever merges",
+            "merges these",
+            "reviewer",
+            "the panel",
+            "rubric you were given",
+            "weigh this answer",
+        ],
+        itself: &[
+            "other candidates",
+            "other answers",
+            "other responses",
+            "other models",
+            "another answer",
+            "another response",
+            "the others",
+            "the rest",
+            "alternatives",
+            "rival answers",
+            "competing answers",
+            "competitor",
+            "answers before and after",
+        ],
+        wins: &[
+            "wrong",
+            "mistake",
+            "incorrect",
+            "discard",
+            "drop ",
+            "against them",
+            "above",
+            "below",
+            "at 0",
+            "fail at",
+            "weaker",
+            "copied",
+            "deceive",
+            "fabricated",
+            "unreliable",
+        ],
+    },
+    Address {
+        judges: &[
+            "other candidates",
+            "the candidates",
+            "candidates a and b",
+            "other models",
+            "other responses",
+        ],
+        itself: &["are wrong", "are incorrect", "are false", "are fake", "were instructed", "are spam"],
+        wins: &["wrong", "incorrect", "false", "fake", "instructed", "spam"],
+    },
     Address {
         judges: &["richter", "gutachter", "bewerter", "schiedsrichter", "juror"],
         itself: &["diese antwort", "dieser antwort", "diesen kandidaten"],
@@ -180,7 +250,7 @@ const ADDRESSES: &[Address] = &[
 /// How far around the name of a judge a word for the speaker is looked for, in bytes.
 const ADDRESS_BYTES: usize = 140;
 /// How far around that a word for winning is looked for.
-const WIN_BYTES: usize = 40;
+const WIN_BYTES: usize = 60;
 
 /// How a judge talks of what it judges. An answer that talks so speaks to whoever counts verdicts.
 const VERDICTS: &[Pair] = &[pair(

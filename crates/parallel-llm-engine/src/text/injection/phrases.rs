@@ -32,7 +32,10 @@ const OVERRIDES: &[Pair] = &[
             "do not read",
             "leave out the",
             "skip the other",
-            "set aside the",
+            "set aside",
+            "put aside",
+            "need to follow",
+            "stop following",
         ],
         &[
             "previous instruction",
@@ -63,7 +66,46 @@ const OVERRIDES: &[Pair] = &[
             "previous directions",
             "the other authors",
             "your guidelines",
+            "you were told",
+            "you were given",
+            "you were asked",
+            "rules above",
+            "above rules",
+            "previous rules",
+            "earlier rules",
+            "earlier guidance",
         ],
+    ),
+    pair(
+        &["reveal", "print", "repeat", "recite", "translate", "output", "show me", "tell me"],
+        &[
+            "system prompt",
+            "your prompt",
+            "your instructions",
+            "your rules",
+            "hidden guidelines",
+            "hidden instructions",
+            "what you were told",
+            "the text above this",
+        ],
+    ),
+    pair(
+        &["previous", "earlier", "your safety", "the rules"],
+        &["are cancelled", "are canceled", "are suspended", "are void", "no longer apply"],
+    ),
+    pair(
+        &[
+            "from now on you",
+            "from now on, you",
+            "real instruction is",
+            "your only job",
+            "your updated assignment",
+        ],
+        &[" "],
+    ),
+    pair(
+        &["merged text", "final text", "final synthesis", "stop merging", "fused answer", "merged answer"],
+        &["you must", "must add", "output", "quote this", "nothing else", "no other"],
     ),
     pair(
         &["treat the other", "treat all other", "treat every other"],
@@ -215,43 +257,36 @@ const PRAISES: &[Pair] = &[
     pair(&["यह उत्तर", "इस उत्तर"], &["सबसे अच्छा", "सर्वश्रेष्ठ", "चुनें", "चुनो", "पहले स्थान"]),
 ];
 
-/// Markers of turns in chat templates, which occur only in texts about them. Without underscores, which the normal form drops
+/// How a token of a chat template begins and ends.
+const TOKENS: [(&str, &str); 2] = [("<|", "|>"), ("[|", "|]")];
+/// The longest such token, in bytes.
+const TOKEN_BYTES_MAX: usize = 40;
+
+/// Other markers of turns in chat templates, which occur only in texts about them. Without underscores, which the normal form drops
 /// as emphasis.
 const TURNS: &[&str] = &[
-    "<|imstart|>",
-    "<|imend|>",
-    "<|system|>",
-    "<|user|>",
-    "<|assistant|>",
-    "<|eotid|>",
-    "<|startheaderid|>",
-    "<|endoftext|>",
-    "<|beginoftext|>",
-    "<|end|>",
-    "<|start|>",
-    "<|message|>",
-    "<|channel|>",
-    "<|return|>",
-    "<|startofrole|>",
-    "<|endofrole|>",
-    "<|startofturntoken|>",
-    "<|endofturntoken|>",
-    "<|systemtoken|>",
-    "<|usertoken|>",
-    "<|chatbottoken|>",
-    "<|headerstart|>",
-    "<|headerend|>",
-    "<|eot|>",
     "[inst]",
     "[/inst]",
     "<<sys>>",
     "<startofturn>",
     "<endofturn>",
+    "<|turn>",
+    "<turn|>",
+    "<seed:",
+    "<reserved",
+    "]~b]",
+    "</s>[",
+    "<system-reminder",
+    "[systemprompt]",
     "[system message]",
     "### system",
     "### instruction",
     "### new instruction",
     "begin system prompt",
+    "\"role\": \"system\"",
+    "\"role\":\"system\"",
+    "\"role\": \"developer\"",
+    "\"role\":\"developer\"",
 ];
 
 /// Names of speakers at the beginning of a line with a whole sentence.
@@ -326,13 +361,29 @@ pub(super) fn takes_a_turn(plain: &str) -> bool {
             said.split(' ').count() >= SPEECH_WORDS_MIN || !said.is_ascii() && said.len() > 12
         })
     };
-    has_marker(plain) || plain.lines().any(speaks)
+    let begins = |speaker: &str| plain.lines().any(|line| line.trim_start().starts_with(speaker));
+    let talks = || begins("assistant:") && (begins("human:") || begins("user:"));
+    has_marker(plain) || plain.lines().any(speaks) || talks()
 }
 
 /// Whether a text has a marker of turns.
 pub(super) fn has_marker(plain: &str) -> bool {
     static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| search(TURNS));
-    MARKERS.is_match(plain)
+    MARKERS.is_match(plain) || has_token(plain)
+}
+
+/// Whether a text has a token of a chat template: one word between its marks. `f <| x |> g` is none.
+fn has_token(plain: &str) -> bool {
+    TOKENS.iter().any(|(open, close)| {
+        plain.match_indices(open).any(|(at, _)| {
+            let inside = &plain[at + open.len()..];
+            let near = &inside[..inside.floor_char_boundary(TOKEN_BYTES_MAX)];
+            let word = near.split_once(close).map(|(word, _)| word);
+            word.is_some_and(|word| {
+                !word.is_empty() && word.chars().all(|one| one.is_alphanumeric() || "▁:/-".contains(one))
+            })
+        })
+    })
 }
 
 /// Whether a word of a table is near its other.

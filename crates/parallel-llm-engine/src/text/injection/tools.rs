@@ -17,7 +17,7 @@ const TOOL_MARKS: &[&str] = &[
     "<functioncall",
     "\"functioncall",
     "<functionresult",
-    "<invoke name=",
+    "invoke name=\"",
     "<invoke tool=",
     "<invoke>",
     "<function=",
@@ -25,6 +25,10 @@ const TOOL_MARKS: &[&str] = &[
     "<toolcode",
     "<toolresult",
     "<toolresponse",
+    "[toolresult",
+    "\"functionresponse",
+    "finalanswer(",
+    "<endcode>",
     "<usemcptool",
     "<executecommand",
     "\"tooluse",
@@ -46,7 +50,10 @@ const TOOL_KEYS: &[Pair] = &[
     pair(
         &["\"name\"", "\"tool\"", "\"function\"", "\"toolname\"", "\"recipientname\"", "\"action\""],
         &[
-            "\"arguments\"",
+            "\"arguments\": {",
+            "\"arguments\":{",
+            "\"arguments\": \"",
+            "\"arguments\":\"",
             "\"toolinput\"",
             "\"toolargs\"",
             "\"actioninput\"",
@@ -59,11 +66,12 @@ const TOOL_KEYS: &[Pair] = &[
         ],
     ),
     pair(&["\"tool\"", "\"function\"", "\"toolname\""], &["\"args\""]),
+    pair(&["\"jsonrpc\""], &["\"iserror\""]),
     pair(&["'name':", "'tool':", "'function':"], &["'arguments':", "'args': {", "'input': {"]),
 ];
 
 /// Lines that begin a block of code with a call of a tool, without the fence, which the normal form drops.
-const TOOL_LINES: &[&str] = &["toolcall", "toolcode", "tooluse", "functioncall"];
+const TOOL_LINES: &[&str] = &["toolcall", "toolcode", "tooluse", "tooloutputs", "functioncall"];
 
 /// What questions about calls of tools name, without underscores.
 const TOOL_QUESTIONS: &[&str] = &[
@@ -83,6 +91,9 @@ const TOOL_QUESTIONS: &[&str] = &[
     "react prompt",
     "react agent",
     "chat template",
+    "chat completion",
+    "openai",
+    " api",
 ];
 
 /// Whether a text has what looks like a call of a tool.
