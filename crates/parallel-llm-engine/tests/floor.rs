@@ -109,7 +109,7 @@ async fn a_cut_text_stands_only_if_nothing_whole_can_be_had() {
     complete decided at 50, closed at 50
       verbatim by ada from 1: `The moon pul…` (65)
       because every synthesizer failed; this is the answer closest to the others, word for word
-      ! synthesis_unusable: the synthesizer `fuser` failed: what it wrote is no answer (it stops at the output cap, before its end); it cost $0.0010 (look at the run, or name another synthesizer)
+      ! synthesis_unusable: the synthesizer `fuser` failed: what it wrote is no answer (it stops before its end); it cost $0.0010 (look at the run, or name another synthesizer)
       1 ada answered, 1 request 20 ms, $0.0010
       2 bob answered, 1 request 40 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010

@@ -5,15 +5,18 @@
 //! the codes), so a run that is resumed or replayed comes to the same. Its time is linear in the texts. In doubt a text
 //! stands: whatever the candidates do themselves, a text may do, too.
 
+mod blank;
 mod echo;
 mod hollow;
 mod leaks;
 mod loops;
 mod pick;
+mod support;
 mod talk;
 mod template;
 mod topic;
 mod turns;
+mod unfinished;
 mod usage;
 mod vocabulary;
 mod words;
@@ -49,7 +52,7 @@ pub enum FloorVerdict {
 pub enum Reason {
     /// There is no text.
     Empty,
-    /// It stopped at the output cap.
+    /// It stops before its end: at the output cap, or where more must follow.
     Cut,
     /// It has markers or JSON of the form.
     Form,
@@ -72,7 +75,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Empty => "it is empty",
-            Self::Cut => "it stops at the output cap, before its end",
+            Self::Cut => "it stops before its end",
             Self::Form => "it contains markers or JSON of the requested form",
             Self::Prompt => "it repeats the instructions",
             Self::Talk => "it talks about the candidates instead of answering",
@@ -118,13 +121,18 @@ impl FloorBasis<'_> {
         if let Some(picked) = pick::read(text, self)? {
             return Ok(Some(picked));
         }
-        let checks: [(Check, Reason); 6] = [
+        let checks: [(Check, Reason); 11] = [
+            (blank::is_all, Reason::Placeholder),
             (hollow::is_all, Reason::Placeholder),
             (template::is_quoted, Reason::Prompt),
             (talk::is_about_candidates, Reason::Talk),
             (loops::dominate, Reason::Loop),
             (echo::is_request, Reason::Echo),
+            (support::is_of_task, Reason::Talk),
+            (support::is_question, Reason::Echo),
             (topic::is_other, Reason::Topic),
+            (support::is_missing, Reason::Topic),
+            (unfinished::is_open, Reason::Cut),
         ];
         checks.into_iter().find(|(fails, _)| fails(text, self)).map_or(Ok(None), |(_, reason)| Err(reason))
     }

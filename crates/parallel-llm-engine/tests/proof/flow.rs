@@ -23,8 +23,9 @@ const CALL_MS: u64 = 10;
 /// A reply to any call, which uses all it may: its texts as input, and its output cap.
 fn reply(name: &'static str) -> Reply {
     let whole = move |call: &Call| {
-        let text = format!("{name} {:?} ", call.attempt.slot).repeat(ANSWER_BYTES);
-        let text = text[..ANSWER_BYTES].to_owned();
+        let slot = format!("{:?}", call.attempt.slot).replace(['(', ')'], " ");
+        let text = format!("{name} answers in its place, {slot}, ").repeat(ANSWER_BYTES);
+        let text = format!("{}.", &text[..ANSWER_BYTES - 1]);
         let prompt = prompt(call);
         if prompt.contains("<<answer ") || prompt.contains("<<analysis ") {
             return synthesis_reply(call, r#"{"base": "A"}"#, &text);

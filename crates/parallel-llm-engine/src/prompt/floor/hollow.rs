@@ -18,6 +18,8 @@ const NUMBERS_MIN: usize = 3;
 
 /// What stands before a sentence and adds nothing to it. The longer ones come first.
 const COURTESIES: &[&str] = &[
+    "to answer this question ",
+    "to answer this ",
     "as an ai language model ",
     "as a large language model ",
     "as a language model ",
@@ -83,6 +85,14 @@ const INTRODUCTIONS: &[&str] = &[
     "the following is ",
     "the following are ",
     "please find ",
+    "hier ist ",
+    "hier sind ",
+    "voici ",
+    "aquí está ",
+    "aqui está ",
+    "ecco ",
+    "oto ",
+    "вот ",
     "my answer is as follows",
     "the answer is as follows",
     "the answer is below",
@@ -214,7 +224,8 @@ fn is_asked(said: &str, basis: &FloorBasis<'_>) -> bool {
     let consents = asked.first().is_some_and(|first| ASKS_FOR_CONSENT.contains(&first.as_str()))
         && (is_short(said) && basis.candidates.iter().any(|(_, one)| is_short(one))
             || asked.windows(3).any(|three| three == ["yes", "or", "no"]));
-    consents || asked.len() <= 3 || format!(" {} ", asked.join(" ")).contains(&format!(" {said} "))
+    let is_brief = asked.len() <= 3 && asked.iter().any(|word| word.contains(char::is_alphabetic));
+    consents || is_brief || format!(" {} ", asked.join(" ")).contains(&format!(" {said} "))
 }
 
 /// Whether a candidate says as little, or begins with a consent.
@@ -238,7 +249,7 @@ struct Sentence<'a> {
 }
 
 fn sentences(text: &str) -> Vec<Sentence<'_>> {
-    let text = text.trim().trim_end_matches(['*', '_', '`', ' ']);
+    let text = text.trim().trim_end_matches(['*', '_', '`', ' ', '-', '=', '\n']);
     let mut found: Vec<Sentence<'_>> = Vec::new();
     for part in text.split_inclusive(['.', '!', '?', ':', '\n', ';', '…', '。', '！', '？', '：']) {
         let words = lower(part);

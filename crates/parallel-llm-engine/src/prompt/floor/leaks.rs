@@ -14,7 +14,7 @@ const MARK_WORDS_MAX: usize = 6;
 const KINDS: &[&str] = &["answer", "analysis", "candidate", "candidates", "objections", "request"];
 /// The words that may be beside them.
 const BESIDE: &[&str] =
-    &["end", "begin", "start", "of", "the", "final", "own", "your", "code", "nonce", "json", "and"];
+    &["end", "begin", "start", "of", "the", "final", "own", "your", "code", "nonce", "json", "and", "id"];
 /// Keys that only our forms have.
 const KEYS: &[&str] =
     &["base", "claims", "dissent", "suspected", "suspected_injection", "supported_by", "ranking"];
@@ -202,7 +202,7 @@ fn mark(inner: &str, basis: &FloorBasis<'_>, (is_double, is_alone): (bool, bool)
             kind = Some(*known);
         } else if is_code(&lower, basis) {
             has_code = true;
-        } else if !BESIDE.contains(&lower.as_str()) && !is_label(&word, basis) {
+        } else if !BESIDE.contains(&lower.as_str()) && !is_label(&word, basis) && !is_place(&lower, basis) {
             is_known = false;
         }
         is_end |= lower == "end";
@@ -210,7 +210,10 @@ fn mark(inner: &str, basis: &FloorBasis<'_>, (is_double, is_alone): (bool, bool)
     // With a code and a line of its own, a marker may be misspelt.
     let is_shaped = if is_known {
         kind.is_some_and(|kind| {
-            is_double || has_code || is_alone && (kind == "analysis" || kind == "answer" || count > 1)
+            is_double
+                || has_code
+                || kind == "candidate" && inner.contains('=')
+                || is_alone && (kind == "analysis" || kind == "answer" || count > 1)
         })
     } else {
         is_double && is_alone && has_code
@@ -230,6 +233,11 @@ fn is_code(word: &str, basis: &FloorBasis<'_>) -> bool {
 
 fn is_label(word: &Word<'_>, basis: &FloorBasis<'_>) -> bool {
     basis.candidates.iter().any(|(label, _)| *label == word.text)
+}
+
+/// Whether a word is the number of a candidate.
+fn is_place(word: &str, basis: &FloorBasis<'_>) -> bool {
+    word.parse().is_ok_and(|place: usize| (1..=basis.candidates.len()).contains(&place))
 }
 
 /// Whether a text has no words.

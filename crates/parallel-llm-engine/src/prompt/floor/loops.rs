@@ -1,11 +1,11 @@
 //! Recognizes a text that repeats itself to a length that no sound text has.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use foldhash::fast::RandomState;
 
 use super::FloorBasis;
-use super::words::windows;
+use super::words::{lower, windows};
 use crate::text::shingles::{PieceKind, all_words, pieces};
 
 /// The words that are compared at once. Fewer recur in any text.
@@ -14,6 +14,9 @@ const WINDOW_WORDS: usize = 6;
 const LOOPED_WORDS_MIN: usize = 12;
 /// How often a loop goes round at least.
 const ROUNDS_MIN: usize = 3;
+/// The fewest words of a text that says a few in any order, and how often it says each on average.
+const FEW_WORDS_MIN: usize = 15;
+const FEW_SHARE: usize = 5;
 /// A loop of at least this share of a text, in hundredths, dominates it.
 const LOOPED_PERCENT: usize = 50;
 /// Windows that stood in the text before, in hundredths, beyond which it is a loop although its parts come in another order.
@@ -30,7 +33,14 @@ const ALLOWED_SHARE: usize = 2;
 pub(super) fn dominate(text: &str, basis: &FloorBasis<'_>) -> bool {
     let share = looped_percent(text);
     let allows = |known: &str| looped_percent(known) * ALLOWED_SHARE >= share;
-    share >= LOOPED_PERCENT && !basis.material().any(allows)
+    share >= LOOPED_PERCENT && !basis.material().any(allows) && !is_asked(basis.request)
+}
+
+/// Whether a request asks to say something several times.
+fn is_asked(request: &str) -> bool {
+    let is_so =
+        |word: &String| matches!(word.as_str(), "times" | "repeat" | "repeatedly" | "mal" | "fois" | "veces");
+    lower(request).iter().any(is_so)
 }
 
 /// How much of a text is a loop, in hundredths.
@@ -41,7 +51,8 @@ fn looped_percent(text: &str) -> usize {
     let plain = words_without_numbers(text);
     let counted = if plain.len() * 3 >= numbered.len() * 2 { looped_words(&plain) } else { 0 };
     let lines: String = text.split_inclusive('\n').map(without_number).collect();
-    in_words.max(counted).max(looped_words(&all_words(&lines))).max(looped_bytes(text))
+    let of_few = if says_few(text) { 100 } else { 0 };
+    in_words.max(of_few).max(counted).max(looped_words(&all_words(&lines))).max(looped_bytes(text))
 }
 
 fn words_without_numbers(text: &str) -> Vec<u64> {
@@ -49,6 +60,15 @@ fn words_without_numbers(text: &str) -> Vec<u64> {
     let kept = pieces(text).filter(|(kind, piece)| *kind == PieceKind::Between || !is_number(piece));
     let kept: String = kept.map(|(_, piece)| piece).collect();
     all_words(&kept)
+}
+
+/// Whether a text says a few words again and again, in any order.
+fn says_few(text: &str) -> bool {
+    let said = lower(text);
+    let different = said.iter().collect::<BTreeSet<_>>().len();
+    said.len() >= FEW_WORDS_MIN
+        && different * FEW_SHARE <= said.len()
+        && !text.contains(|one: char| one.is_numeric())
 }
 
 /// A line without the number of a list in front of it.
@@ -104,7 +124,7 @@ fn looped_bytes(text: &str) -> usize {
             }
             let has_words =
                 bytes[at - unit..at].iter().any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80);
-            if run >= RUN_BYTES_MIN && (has_words || is_wordless) {
+            if run >= RUN_BYTES_MIN && (has_words || is_wordless || run * 2 >= bytes.len()) {
                 looped += run + unit;
             }
             run = 0;

@@ -27,7 +27,10 @@ pub(super) fn read(text: &str, basis: &FloorBasis<'_>) -> Result<Option<usize>, 
     let Some(chosen) = Chosen::of(text, basis) else {
         return Ok(named_with_reason(text, basis));
     };
-    let does_so = |(_, candidate): &(&str, &str)| Chosen::of(candidate, basis).is_some();
+    let does_so = |(_, candidate): &(&str, &str)| {
+        let chosen = Chosen::of(candidate, basis);
+        chosen.is_some_and(|one| !one.has_numbers || !one.labels.is_empty() || one.announces)
+    };
     let may_answer = !chosen.has_candidate
         && (basis.candidates.iter().any(does_so)
             || chosen.labels.iter().any(|label| is_choice(*label, basis)));
@@ -191,15 +194,16 @@ fn is_unspaced_filler(run: &str) -> bool {
     true
 }
 
-/// Whether a text is only punctuation, such as `…`, and not what is asked for.
+/// Whether a text is only signs, such as `…`, and not what is asked for.
 fn is_placeholder(text: &str, basis: &FloorBasis<'_>) -> bool {
-    let is_blank = |one: char| one.is_whitespace() || ".…-_*#`'\"[]{}()<>|/\\~=:;,?!".contains(one);
-    let is_dots = text.chars().all(|one| one.is_whitespace() || ".…-_*#`\"[]".contains(one));
+    let is_blank = |one: char| !one.is_alphanumeric();
+    let is_dots =
+        text.chars().all(|one| one.is_whitespace() || ".…-–—_*#`\"[]".contains(one) || one >= '\u{2600}');
     let is_given = |known: &str| {
         // `[]` among lists, `{}` among objects.
         let is_list =
             matches!(text, "[]" | "{}" | "()" | "\"\"" | "''") && known.trim().starts_with(&text[..1]);
-        known.trim() == text
+        known.contains(text)
             || known.chars().all(is_blank)
             || !is_dots && known.len() <= SYMBOL_BYTES_MAX
             || is_list

@@ -1,7 +1,10 @@
 //! Recognizes a text about the candidates: it speaks of them by their labels, or reports what they say.
 
+use std::collections::BTreeSet;
+
 use super::FloorBasis;
 use super::pick::{has_letter, is_choice};
+use super::support::asks_to_choose;
 use super::usage::{is_topic, speaks_of_texts};
 use super::vocabulary::{
     COMPARES, COMPARING, DETERMINERS, DETERMINERS_OF_ONE, JUDGEMENTS, NOUNS, ORDINALS, PLURALS, PROCESSED,
@@ -17,6 +20,8 @@ const SEARCHED_BYTES: usize = 65_536;
 const BEHIND_WORDS: usize = 5;
 /// How far before a label it is told what was done with it.
 const PROCESS_WORDS: usize = 24;
+/// So many candidates that a text names are those that were shown.
+const NAMED_MIN: usize = 2;
 /// How far behind a group its first member is spoken of.
 const GROUP_WORDS: usize = 14;
 
@@ -37,6 +42,11 @@ pub(super) fn is_about_candidates(text: &str, basis: &FloorBasis<'_>) -> bool {
         || said.speaks_of_all(basis)
         || said.speaks_of_asker(basis)
         || said.merges(basis)
+        || said.counts_texts(basis)
+        || said.uses_labels(basis)
+        || said.begins_in_turn(basis)
+        || said.judges_one(basis)
+        || said.is_headed(basis)
         || speaks_of_texts(text, basis)
 }
 
@@ -177,6 +187,80 @@ impl<'a> Said<'a> {
         };
         let has_user = |known: &str| known.to_lowercase().contains("user");
         self.word(at) == "user" && asks(self.word(at + 1)) && !basis.material().any(has_user)
+    }
+
+    /// `Response 2 says more than response 3.`
+    fn counts_texts(&self, basis: &FloorBasis<'_>) -> bool {
+        let numbered = |said: &Said<'_>| -> BTreeSet<usize> {
+            let is_text = |at: &usize| TEXTS.has(said.word(*at).trim_end_matches('s'));
+            let number = |at: usize| {
+                said.word(at + 1).parse().ok().filter(|one| (1..=basis.candidates.len()).contains(one))
+            };
+            (0..said.all.len()).filter(is_text).filter_map(number).collect()
+        };
+        numbered(self).len() >= NAMED_MIN
+            && !basis.material().any(|known| !numbered(&Said::of(known)).is_empty())
+    }
+
+    /// `A and B agree, C says less`, where nobody else uses these letters.
+    fn uses_labels(&self, basis: &FloorBasis<'_>) -> bool {
+        let is_named = |at: usize, label: &str| {
+            let next = self.all.get(at + 1);
+            let is_owner = next.is_some_and(|next| {
+                next.text == "s" && next.before.len() == 1
+                    || next.before.starts_with(':') && (at == 0 || self.all[at].before.contains('\n'))
+            });
+            let is_apart = label != "A"
+                || is_owner
+                || self.word(at + 1) == "and"
+                || at > 0 && self.word(at - 1) == "and";
+            self.all[at].text == label
+                && is_apart
+                && (is_owner || next.is_some_and(|next| next.before == " "))
+        };
+        let labels = basis.candidates.iter().map(|(label, _)| *label);
+        let named = labels.clone().filter(|label| (0..self.all.len()).any(|at| is_named(at, label)));
+        let is_new = |label: &&str| !basis.material().any(|known| has_letter(known, label));
+        named.filter(is_new).count() >= NAMED_MIN
+    }
+
+    /// `The first one says why, the second one adds how`, where nothing was counted before.
+    fn begins_in_turn(&self, basis: &FloorBasis<'_>) -> bool {
+        let counts = |said: &Said<'_>, ordinal: &str| {
+            (1..said.all.len()).position(|at| said.word(at - 1) == ordinal && said.word(at) == "one")
+        };
+        counts(self, "first").is_some_and(|at| at <= 1)
+            && counts(self, "second").is_some()
+            && !basis.material().any(|known| counts(&Said::of(known), "first").is_some())
+    }
+
+    /// `The second story is the best`, where one was asked for.
+    fn judges_one(&self, basis: &FloorBasis<'_>) -> bool {
+        let (ordinal, noun) = (self.word(1), self.word(2));
+        let has = |known: &str, word: &str| Said::of(known).lowered.iter().any(|own| own == word);
+        self.word(0) == "the"
+            && ordinal != "the"
+            && ORDINALS.has(ordinal)
+            && has(basis.request, noun)
+            && self
+                .behind(2, BEHIND_WORDS)
+                .any(|word| matches!(word, "is" | "has" | "was" | "reads" | "works"))
+            && !asks_to_choose(basis.request)
+            && !basis.material().any(|known| has(known, ordinal))
+    }
+
+    /// `## Candidate answers`, a heading of our prompt.
+    fn is_headed(&self, basis: &FloorBasis<'_>) -> bool {
+        let is_heading = |at: usize| {
+            let begins = at == 0 || self.all[at].before.contains('\n');
+            let noun = self.word(at + 1);
+            let is_end = |at: usize| {
+                self.all.get(at).is_some_and(|next| next.before.contains('\n') || next.before.contains(':'))
+            };
+            begins && is_candidate(self.word(at)) && PLURALS.has(noun) && is_end(at + 2)
+        };
+        (0..self.all.len()).any(is_heading)
+            && !basis.material().any(|known| Said::of(known).lowered.iter().any(|word| is_candidate(word)))
     }
 
     /// `I started from A and added a point from C.`

@@ -1,7 +1,7 @@
 //! Recognizes a text about something else than the request.
 
 use super::FloorBasis;
-use super::vocabulary::{COMMON, NUMBERS};
+use super::vocabulary::{COMMON, LANGUAGES, NUMBERS};
 use super::words::{head, lower};
 use crate::text::shingles::{PieceKind, Shingles, hash_of, pieces};
 
@@ -29,15 +29,25 @@ pub(super) fn is_other(text: &str, basis: &FloorBasis<'_>) -> bool {
     // A pair of letters says less than a word.
     let is_unspaced = pieces(head(text, COMPARED_BYTES)).any(|(kind, _)| kind == PieceKind::Unspaced);
     let fewest = if is_unspaced { 6 } else { 2 };
-    // `Yes, ...` answers a question whatever follows, and JSON is no prose.
-    let consents = lower(head(text, HEAD_BYTES)).first().is_some_and(|word| word == "yes" || word == "no");
-    if own.len() < fewest || consents || text.starts_with(['{', '[']) {
+    // JSON is no prose.
+    if own.len() < fewest || consents(text) || text.starts_with(['{', '[']) {
         return false;
     }
     let shares = Shares::of(&own, basis);
     let is_strange =
         shares.has_little() || is_prose(text) && (shares.has_nothing() || lacks_number(text, basis));
     is_strange && is_same_language(text, basis)
+}
+
+/// Whether a text begins with a consent or its contrary, which answers a question whatever follows.
+pub(super) fn consents(text: &str) -> bool {
+    lower(head(text, HEAD_BYTES)).first().is_some_and(|word| word == "yes" || word == "no")
+}
+
+/// Whether a request names a language or asks for a translation, so that a text may share no word with it.
+pub(super) fn asks_for_language(request: &str) -> bool {
+    let is_language = |word: &String| LANGUAGES.iter().any(|stem| word.starts_with(stem));
+    lower(request).iter().any(is_language)
 }
 
 /// What a text shares with the request and the candidates, in words.
@@ -171,6 +181,22 @@ fn percent(part: usize, whole: usize) -> usize {
     part * 100 / whole.max(1)
 }
 
+/// Whether a text is in other letters than all that the request and the candidates say.
+pub(super) fn is_foreign_to(text: &str, basis: &FloorBasis<'_>) -> bool {
+    basis.material().all(|known| is_latin(known) != is_latin(text))
+}
+
+/// Whether most letters of a text are Latin.
+fn is_latin(text: &str) -> bool {
+    let letters = head(text, COMPARED_BYTES).chars().filter(|one| one.is_alphabetic());
+    let (mut all, mut latin) = (0, 0);
+    for letter in letters {
+        all += 1;
+        latin += usize::from(letter.is_ascii());
+    }
+    latin * 2 >= all
+}
+
 /// Whether a text is in the language of the request or a candidate, by its small words and its letters.
 fn is_same_language(text: &str, basis: &FloorBasis<'_>) -> bool {
     let small = |text: &str| -> Shingles {
@@ -178,15 +204,6 @@ fn is_same_language(text: &str, basis: &FloorBasis<'_>) -> bool {
         let is_small =
             |word: &&String| word.chars().count() < CONTENT_CHARS && word.chars().all(char::is_alphabetic);
         words.iter().filter(is_small).map(|word| hash_of(word)).collect()
-    };
-    let is_latin = |text: &str| {
-        let letters = head(text, COMPARED_BYTES).chars().filter(|one| one.is_alphabetic());
-        let (mut all, mut latin) = (0, 0);
-        for letter in letters {
-            all += 1;
-            latin += usize::from(letter.is_ascii());
-        }
-        latin * 2 >= all
     };
     if basis.candidates.iter().all(|(_, one)| is_latin(one) != is_latin(text)) {
         return false;
@@ -197,7 +214,7 @@ fn is_same_language(text: &str, basis: &FloorBasis<'_>) -> bool {
 }
 
 /// The words of a text that carry content, by the beginnings of their letters; in a script without blanks, pairs of letters.
-fn contents(text: &str) -> Shingles {
+pub(super) fn contents(text: &str) -> Shingles {
     let mut found = Shingles::default();
     for (kind, piece) in pieces(head(text, COMPARED_BYTES)) {
         match kind {

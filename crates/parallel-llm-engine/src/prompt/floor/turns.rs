@@ -1,7 +1,7 @@
 //! Finds the marks of chat templates in a text: what a program writes around a turn, and a model only by mistake.
 
 use super::FloorBasis;
-use super::words::head;
+use super::words::{head, lower};
 
 /// Marks that end or begin a turn or a text. At the edges of a text they are cut off.
 const EDGES: &[&str] = &[
@@ -26,6 +26,8 @@ const EDGES: &[&str] = &[
 const SURE: &[&str] = &["[inst]", "[/inst]", "<<sys>>", "<</sys>>", "<start_of_turn>", "<end_of_turn>"];
 /// The longest mark between `<|` and `|>` in bytes, with these.
 const MARK_BYTES_MAX: usize = 40;
+/// The longest name of a speaker with what surrounds it, in bytes.
+const SPEAKER_BYTES_MAX: usize = 24;
 /// The names of speakers behind such a mark.
 const SPEAKERS: &[&str] = &["assistant", "model", "system", "user"];
 
@@ -47,6 +49,29 @@ pub(super) fn without<'a>(text: &'a str, basis: &FloorBasis<'_>) -> &'a str {
 /// Whether a text still has such a mark outside of code, and neither the request nor a candidate has one.
 pub(super) fn remain(text: &str, basis: &FloorBasis<'_>) -> bool {
     has_sure(text) && !basis.material().any(has_any)
+        || talks(text) && !basis.material().any(talks) && !asks_for_talk(basis.request)
+}
+
+/// Whether a text has the turns of two speakers.
+fn talks(text: &str) -> bool {
+    let begins = |names: &[&str]| {
+        text.lines().any(|line| {
+            let line =
+                head(line.trim_start_matches(['*', '#', ' ', '<', '[']), SPEAKER_BYTES_MAX).to_lowercase();
+            names.iter().any(|name| {
+                line.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches('*').starts_with(':'))
+            })
+        })
+    };
+    begins(&["user", "human"]) && begins(&["assistant", "ai", "bot", "model", "chatgpt", "gpt"])
+}
+
+/// Whether a request may ask for turns.
+fn asks_for_talk(request: &str) -> bool {
+    let is_talk = |word: String| {
+        matches!(word.as_str(), "dialogue" | "dialog" | "conversation" | "chat" | "chatbot" | "transcript")
+    };
+    lower(request).into_iter().any(is_talk)
 }
 
 fn without_last(text: &str) -> &str {

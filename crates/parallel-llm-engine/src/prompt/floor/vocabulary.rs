@@ -38,7 +38,7 @@ pub(super) static OFFERED: WordList = WordList::of(
 
 /// The words of talk that only chooses. None of them answers anything.
 pub(super) static FILLERS: WordList = WordList::of(
-    "both todo tbd goes is are was the a an best better good great i would will ll d return choose chose chosen choosing \
+    "or both three two four but don todo tbd goes is are was the a an best better good great i would will ll d return choose chose chosen choosing \
      pick picked picking select selected selecting selection prefer preferred go going with my as it its \
      this that one stands stand unchanged correct right most accurate complete final to of for from be \
      should used use using start started here so therefore thus hence and all among these those other \
@@ -49,7 +49,7 @@ pub(super) static FILLERS: WordList = WordList::of(
      recommend recommended based on because since well me we our you your let us am keep kept take taken \
      ranked rank ranks ranking first number top highest quality overall think believe opinion only just \
      concise comprehensive helpful detailed suitable appropriate makes sense agree agreed vote voted \
-     voting favor favour satisfies fits matches serves ich wähle nehme ist besten die der das beste würde \
+     voting favor favour satisfies fits matches serves ich wähle nehme ist besten die der das beste würde bessere besser \
      richtig verdict decision reason reasons rationale justification boxed text textbf mathrm order insert put enter fill \
      place placeholder content type und meine wahl je choisis la le les est meilleure meilleur correcte elijo el es mejor \
      correcta mi elección scelgo migliore è il escolho melhor é o wybieram jest najlepsza najlepszy \
@@ -254,3 +254,67 @@ pub(super) static ANNOUNCING: WordList = WordList::of(
      text and in with above so me let us you your person s antwort kandidat réponse respuesta risposta resposta die der la \
      das ist est es todo tbd insert put enter fill place placeholder goes go content type complete",
 );
+
+/// Words of the task of a writer, which an answer rarely needs that no candidate uses.
+pub(super) static TASK: WordList = WordList::of(
+    "prompt instruction instructions output insert template guidelines conflict conflicts agreement consensus confidence \
+     assistant assistants assist untrusted markers panel respond response responses combine combined combining user rules \
+     sources format models statements label labelled reply language antworten",
+);
+
+/// Those that hardly any answer needs.
+pub(super) static OWN_TASK: WordList = WordList::of(
+    "draft drafts candidate candidates merge merged merging fuse fused fusing fusion synthesis synthesize synthesized \
+     synthesizing synthesise synthesised editor placeholder preamble todo zusammengeführt zusammengeführte zusammenführen \
+     fusionner fusionar kandidaat kandidat кандидат 후보 المرشح उम aday",
+);
+
+/// Words that another must follow.
+pub(super) static DANGLING: WordList = WordList::of(
+    "the a an of to and or but with at by for from is are was were be which whose that than as its their his her our your my \
+     these those into such if because while where when although has have had will would can could should must",
+);
+
+/// Beginnings of the names of languages, and of words for turning one into another.
+pub(super) const LANGUAGES: [&str; 40] = [
+    "translat",
+    "language",
+    "übersetz",
+    "traduc",
+    "traduis",
+    "tradu",
+    "перев",
+    "german",
+    "deutsch",
+    "french",
+    "français",
+    "francais",
+    "spanish",
+    "español",
+    "italian",
+    "portug",
+    "dutch",
+    "polish",
+    "russian",
+    "ukrain",
+    "chinese",
+    "mandarin",
+    "cantonese",
+    "japan",
+    "korea",
+    "arab",
+    "hebrew",
+    "hindi",
+    "greek",
+    "turk",
+    "latin",
+    "vietnam",
+    "thai",
+    "indones",
+    "swed",
+    "norweg",
+    "danish",
+    "finnish",
+    "czech",
+    "english",
+];
