@@ -95,6 +95,15 @@ pub(super) fn asks_for_literal(lower: &str) -> bool {
     words(lower).any(|word| matches!(word, "literal" | "assertion"))
 }
 
+/// Whether a request, in lower case, names a language in which the two kinds of quotes mean two things.
+pub(super) fn tells_quotes_apart(lower: &str) -> bool {
+    const LANGUAGES: [&str; 16] = [
+        "c", "java", "rust", "go", "golang", "sql", "bash", "shell", "php", "ruby", "perl", "kotlin",
+        "swift", "haskell", "char", "json",
+    ];
+    words(lower).any(|word| LANGUAGES.contains(&word))
+}
+
 /// Whether a request, in lower case, is about code or what it prints.
 pub(super) fn is_about_code(lower: &str) -> bool {
     lower.contains('`')

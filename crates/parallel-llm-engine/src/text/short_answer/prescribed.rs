@@ -81,7 +81,15 @@ pub(super) fn is_for_what_is_asked(form: &Prescribed, request: &str, asking: &st
         Prescribed::Tag(tag) => sentences_with(&lower, tag),
         Prescribed::Mark(mark) => sentences_with(&lower, mark),
     };
-    named.into_iter().chain(placeholders(&lower)).all(|named| words(named).all(is_asked))
+    // `Who does the dishes? Answer: n`
+    let is_person = matches!(asked.first(), Some(&("who" | "who's" | "whom" | "whose" | "where" | "why")));
+    let is_number = mark(&lower).is_some_and(|(_, behind)| {
+        behind.trim_start_matches(['<', '[']).starts_with(['n', 'x'])
+            && !behind.trim_start_matches(['<', '[', 'n', 'x']).starts_with(char::is_alphanumeric)
+            || behind.contains("<number>")
+    });
+    !(is_person && is_number)
+        && named.into_iter().chain(placeholders(&lower)).all(|named| words(named).all(is_asked))
 }
 
 /// The keys that a request names, but for those of the reasoning: in a template, or in quotes in a sentence about keys.

@@ -6,7 +6,7 @@
 use super::scope_words::{
     AMOUNTS, CLOSED_VERBS, CONJUNCTIONS, ELSEWHERE, FINITE_VERBS, FIRST_PERSON, FORM_VERBS, FORM_WORDS,
     NEUTRAL_VERBS, NO_VERBS, NOT_OPEN, OBJECTS, OPEN_PHRASES, OPEN_VERBS, OPENERS, PREPOSITIONS, QUANTITIES,
-    REPLY_WORDS, SECOND, VALUE_VERBS, WAYS, WISHES,
+    QUESTIONS, REPLY_WORDS, SECOND, VALUE_VERBS, WAYS, WISHES,
 };
 use super::sentences::{REQUEST_BYTES_MAX, is_code, paragraphs, sentences, words};
 use super::word_set::WordSet;
@@ -179,11 +179,18 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     let reminds = |piece: &str| {
         matches!(self::words(piece).nth(1), Some("me" | "us")) && !piece.starts_with(['i', 's', 't'])
     };
+    // `Do you mind if …?`
+    let is_to_you = matches!(words[..], ["do" | "are" | "have" | "will" | "did", "you", ..]) && is_question;
     let asks_again = SECOND.has(first)
         && !matches!(first, "if" | "when" | "where" | "whether")
         && [", what ", ", how ", ", why "].iter().any(|again| lower.contains(again));
     let is_used = matches!(words[..], ["use", "it" | "this" | "that" | "them" | "each" | "both", ..]);
-    if asks_again || is_used || words.windows(3).any(joins) || lower.split(", ").skip(1).any(reminds) {
+    if is_to_you
+        || asks_again
+        || is_used
+        || words.windows(3).any(joins)
+        || lower.split(", ").skip(1).any(reminds)
+    {
         return Kind::Open;
     }
     if !is_question && self::words(&without_ways(&lower)).all(is_of_reply) {
@@ -191,7 +198,8 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     }
     if !is_question && is_about_reply(first, &words, lower.contains(['#', '<', ':', '\\', '"', '`', '\''])) {
         let is_beside = parts(&words).skip(1).any(is_beside_reply);
-        return if is_beside || has_open_phrase(&lower, &words, true) { Kind::Open } else { Kind::Form };
+        let asks_more = has_open_phrase(&lower, &words, true) || QUESTIONS.has_one(&lower, |_| true);
+        return if is_beside || asks_more { Kind::Open } else { Kind::Form };
     }
     // `(draw its graph)`, `, explain why`
     let mut insertions =
@@ -209,7 +217,7 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
         // A question in words that are not known.
         0 if is_question && has_open_phrase(&lower, &words, has_options) => Kind::Open,
         _ if !may_be_english(&words) => Kind::Unknown,
-        0 if is_question => Kind::Unknown,
+        0 if is_question || QUESTIONS.has_one(&lower, |_| true) => Kind::Unknown,
         0 => Kind::Matter,
         1 if !orders && !has_open_phrase(&lower, &words, has_options) => Kind::Closed,
         _ => Kind::Open,

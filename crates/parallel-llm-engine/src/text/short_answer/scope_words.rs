@@ -65,7 +65,7 @@ pub(super) const WAYS: &str = "think step by step|reason step by step|think care
      step by step|show your work|show your steps|think it through|reason carefully";
 /// Phrases of a wish for more, in any sentence.
 pub(super) static WISHES: PhraseSet = PhraseSet::of(
-    "with justification|how so|what way|would be good|i'd love|i would love|would do|\
+    "your reasons|the reasons|give reasons|state reasons|with justification|how so|what way|would be good|i'd love|i would love|would do|\
      i have no idea|i'd have|with reasons|with a reason|with sources|with examples|with an example|\
      your take|in your view|in your opinion|to your mind|must tell|must add|must include|always add|\
      always include|always end|always close|always tell|supply references|is appreciated|are appreciated|\
@@ -84,6 +84,12 @@ pub(super) static SECOND: WordSet = WordSet::of(
 pub(super) static FINITE_VERBS: WordSet = WordSet::of(
     "is are was were has have had can cannot will must may does do did don't doesn't \
      isn't aren't means equals contains costs weighs starts ends takes lives",
+);
+/// How a question begins that is asked within a sentence without its mark.
+pub(super) static QUESTIONS: PhraseSet = PhraseSet::of(
+    "how many|how much|how long|how far|how old|how tall|what is|what are|what's|what’s|what was|what does|which is|which of|\
+     who is|who was|when is|where is|how do|how can|how should|how to|how does|how did|why do|why is|why are|why does|should i|\
+     should we|can i|can we",
 );
 /// Words for who asks.
 pub(super) static FIRST_PERSON: WordSet = WordSet::of(
@@ -114,7 +120,7 @@ pub(super) const OPENERS: &str = "please|now|then|also|and|so|finally|first|next
      task:|problem:|can you|could you|would you";
 /// Phrases of a question for a judgement, advice or an account.
 pub(super) static OPEN_PHRASES: PhraseSet = PhraseSet::of(
-    "safest|easiest way|fastest way|along with|together with|coupled with|\
+    "and also|also its|also the|plus its|safest|easiest way|fastest way|along with|together with|coupled with|\
      accompanied by|as well as|preferably|ideally|optimally|including what|including how|including why|\
      including a|another word|other words|is it worth|be fair|too much for|too many for|with a short|\
      with some|with its|on what evidence|why|should i|should we|should he|should she|should they|should you|\

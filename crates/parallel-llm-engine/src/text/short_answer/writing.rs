@@ -34,9 +34,9 @@ pub(super) enum Notation {
 impl Notation {
     /// That of the answer to a request with this matter, in lower case.
     fn of(matter: &str) -> Self {
-        if asked::asks_for_literal(matter) {
+        if asked::asks_for_literal(matter) && !asked::tells_quotes_apart(matter) {
             Self::Literal
-        } else if asked::is_about_code(matter) {
+        } else if asked::asks_for_literal(matter) || asked::is_about_code(matter) {
             Self::Code
         } else {
             Self::Words
@@ -85,7 +85,7 @@ impl Writing {
     fn text(&self, piece: &str) -> Option<String> {
         match self.notation {
             Notation::Literal => literal::of_code(piece),
-            Notation::Code => literal::text(literal::output(piece)),
+            Notation::Code => literal::exact(literal::output(piece)),
             Notation::Words if self.is_english && !self.counts_as_written => literal::words(piece),
             Notation::Words => literal::text(literal::plain(piece)),
         }
