@@ -18,7 +18,9 @@ pub(super) fn is_all(text: &str, basis: &FloorBasis<'_>) -> bool {
     let is_empty = is_empty_json(text) && !basis.candidates.iter().any(|(_, one)| is_empty_json(one));
     let is_code = |text: &str| text.contains("```") && text.trim_matches(['`', '\n', ' ']).is_empty();
     let is_bare = is_code(text) && !basis.material().any(is_code);
-    is_frame || is_form || is_empty || is_bare
+    let is_heading = |text: &str| text.lines().all(|line| line.trim().is_empty() || line.starts_with('#'));
+    let is_only_headed = is_heading(text) && !basis.candidates.iter().any(|(_, one)| is_heading(one));
+    is_frame || is_form || is_empty || is_bare || is_only_headed
 }
 
 /// Whether everything that a text says stands in the frame of an answer.

@@ -225,7 +225,9 @@ fn is_asked(said: &str, basis: &FloorBasis<'_>) -> bool {
         && (is_short(said) && basis.candidates.iter().any(|(_, one)| is_short(one))
             || asked.windows(3).any(|three| three == ["yes", "or", "no"]));
     let is_brief = asked.len() <= 3 && asked.iter().any(|word| word.contains(char::is_alphabetic));
-    consents || is_brief || format!(" {} ", asked.join(" ")).contains(&format!(" {said} "))
+    let is_reworded =
+        asked.iter().any(|word| matches!(word.as_str(), "rephrase" | "reword" | "rewrite" | "question"));
+    consents || is_brief || is_reworded || format!(" {} ", asked.join(" ")).contains(&format!(" {said} "))
 }
 
 /// Whether a candidate says as little, or begins with a consent.

@@ -117,7 +117,8 @@ pub(super) fn is_of_task(text: &str, basis: &FloorBasis<'_>) -> bool {
     if words.len() < TASK_WORDS_MIN {
         return strong > 0;
     }
-    words.len() <= TASK_WORDS_MAX && strong >= 1 && own.len() >= 2
+    let is_topic = known.iter().any(|word| OWN_TASK.has(word));
+    words.len() <= TASK_WORDS_MAX && strong >= 1 && own.len() >= 2 && !is_topic
         || known.is_empty() && Support::of(text, basis).backed == 0
 }
 

@@ -49,6 +49,7 @@ pub(super) fn without<'a>(text: &'a str, basis: &FloorBasis<'_>) -> &'a str {
 /// Whether a text still has such a mark outside of code, and neither the request nor a candidate has one.
 pub(super) fn remain(text: &str, basis: &FloorBasis<'_>) -> bool {
     has_sure(text) && !basis.material().any(has_any)
+        || text.starts_with("<think") && !basis.material().any(|known| known.contains("<think"))
         || talks(text) && !basis.material().any(talks) && !asks_for_talk(basis.request)
 }
 
@@ -63,7 +64,18 @@ fn talks(text: &str) -> bool {
             })
         })
     };
-    begins(&["user", "human"]) && begins(&["assistant", "ai", "bot", "model", "chatgpt", "gpt"])
+    begins(&["user", "human", "benutzer", "nutzer", "gebruiker", "utilisateur", "usuario", "utente"])
+        && begins(&[
+            "assistant",
+            "ai",
+            "bot",
+            "model",
+            "chatgpt",
+            "gpt",
+            "assistent",
+            "asistente",
+            "assistente",
+        ])
 }
 
 /// Whether a request may ask for turns.

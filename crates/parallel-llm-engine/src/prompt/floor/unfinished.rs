@@ -25,7 +25,7 @@ fn ends_open(text: &str) -> bool {
     let is_number = line.strip_suffix(['.', ')']).is_some_and(|number| number.parse::<u8>().is_ok());
     let is_row = before.starts_with('|') && line.starts_with('|');
     if !line.starts_with("```") && !line.matches('`').count().is_multiple_of(2)
-        || is_number && !before.is_empty()
+        || is_number && before.starts_with(|one: char| one.is_ascii_digit()) && before.contains(' ')
         || is_row && line.matches('|').count() < before.matches('|').count()
     {
         return true;
@@ -44,15 +44,12 @@ fn ends_open(text: &str) -> bool {
     is_prose && (dangles || is_within)
 }
 
-/// Whether emphasis begins in a line and does not end.
+/// Whether emphasis begins in a line and does not end. `n**2` is none.
 fn is_emphatic(line: &str) -> bool {
     let pieces: Vec<&str> = line.split("**").collect();
-    let edge = |before: &str, behind: &str| {
-        (before.ends_with(char::is_alphanumeric), behind.starts_with(char::is_alphanumeric))
-    };
-    let edges: Vec<(bool, bool)> = pieces.windows(2).map(|two| edge(two[0], two[1])).collect();
-    let count = |kind: (bool, bool)| edges.iter().filter(|edge| **edge == kind).count();
-    count((false, true)) > count((true, false))
+    let begins =
+        |two: &[&str]| !two[0].ends_with(char::is_alphanumeric) && two[1].starts_with(char::is_alphanumeric);
+    pieces.len().is_multiple_of(2) && pieces.windows(2).any(begins)
 }
 
 /// Whether a text is a JSON object or list without its end.
