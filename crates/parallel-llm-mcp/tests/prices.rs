@@ -462,6 +462,45 @@ fn a_run_that_is_resumed_is_priced_before_it_is_asked() {
     }
 }
 
+/// The price that a run was planned with is not that of today.
+#[test]
+fn a_run_whose_price_is_not_known_any_more_is_not_resumed() {
+    for (state, code) in [(ListState::Varying, 5), (ListState::Unreachable, 5), (ListState::WithoutGold, 0)] {
+        let (shop, sandbox) = (Shop::new(ListState::Whole), sandbox());
+        sandbox.write(CONFIG, format!("synthesizer = \"{CHEAP}\"\n"));
+        assert_eq!(call(&sandbox, &shop, &["models", "--refresh"]).run().code, Some(0));
+        shop.break_down(true);
+        let run = ["-m", GOLD, "-m", CHEAP, "--budget", "100"];
+        let failed = ask(&sandbox, &shop, &run);
+        assert_eq!(failed.code, Some(1), "{}", failed.transcript());
+        shop.break_down(false);
+        shop.show(state);
+        let _ = std::fs::remove_dir_all(sandbox.data_dir().join("models"));
+        let resumed = call(&sandbox, &shop, &["runs", "resume", "@", "--resend", "--json"])
+            .settings([("catalogue_max_age_ms", "0")])
+            .run();
+        assert_eq!(resumed.code, Some(code), "{state:?}\n{}", resumed.transcript());
+        let bought: Vec<_> = shop.sales().into_iter().filter(|sale| sale.model == GOLD).collect();
+        assert!(bought.is_empty(), "{state:?} {bought:?}\n{}", resumed.transcript());
+    }
+}
+
+/// The step that a paused batch names lets it go on.
+#[test]
+fn a_batch_that_has_become_dearer_goes_on_with_the_budget_it_asks_for() {
+    let (shop, sandbox) = (Shop::new(ListState::Whole), sandbox());
+    sandbox.write("questions.jsonl", format!("{{\"prompt\": \"Why?\", \"models\": [\"{GOLD}\"]}}\n"));
+    let submit = |budget: &str| {
+        call(&sandbox, &shop, &["batch", "submit", "questions.jsonl", "--budget", budget]).run()
+    };
+    let refused = submit("2");
+    assert!(refused.stderr.contains("the budget is $2.00"), "{}", refused.transcript());
+    assert!(shop.sales().is_empty());
+    let asked = submit("20");
+    assert_eq!(asked.code, Some(0), "{}", asked.transcript());
+    assert_eq!(shop.sales().len(), 1);
+}
+
 #[test]
 fn a_limit_of_a_token_counts_no_unknown_price_as_nothing() {
     for (state, code) in [(ListState::Whole, "budget"), (ListState::Unreachable, "price_unknown")] {

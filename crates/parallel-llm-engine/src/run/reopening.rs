@@ -181,7 +181,7 @@ impl Reopening {
         if self.budget.is_unlimited() { self.budget } else { self.budget.minus(so_far.spent) }
     }
 
-    /// Takes the prices of today for the calls of this part. A price that nobody tells any more stays as it was.
+    /// Takes the prices of today for the calls of this part. A price that nobody tells any more is unknown, as for a new run.
     pub fn with_prices_of_today(&mut self, plan: &RunPlan, terms: &Terms<'_>) {
         let seats = plan.seats.iter().map(|seat| {
             let slot = CallerSlot::Seat(seat.number);
@@ -195,16 +195,14 @@ impl Reopening {
         let equivalence =
             equivalence.map(|(step, seat)| (CallerSlot::Step(step.number), seat, step.input_tokens_max));
         let today = seats.chain(chain).chain(equivalence).filter_map(|(slot, seat, input_tokens)| {
-            let (price, source) = price_of_today(seat, input_tokens, terms)?;
+            let (price, source) = seats::price_of(&seat.model, input_tokens, terms);
             let differs = (price, source) != (seat.price, seat.price_source);
             differs.then_some(SlotPrice { slot, price, source })
         });
         self.prices = today.collect();
         // The chain of this part, which may be a copy of an earlier one.
         for seat in &mut self.synthesizers {
-            if let Some(today) = price_of_today(seat, u64::MAX, terms) {
-                (seat.price, seat.price_source) = today;
-            }
+            (seat.price, seat.price_source) = seats::price_of(&seat.model, u64::MAX, terms);
         }
     }
 
@@ -330,12 +328,4 @@ fn number(new: &mut [Seat], before: usize, count_max: usize) -> Result<(), Failu
         seat.number = SeatNumber::at(index);
     }
     Ok(())
-}
-
-/// What a call of this seat costs today, and where that comes from; `None` if nobody tells any more what it did.
-fn price_of_today(seat: &Seat, input_tokens: u64, terms: &Terms<'_>) -> Option<(Option<Price>, PriceSource)> {
-    let (price, source) = seats::price_of(&seat.model, input_tokens, terms);
-    // Whether a call costs nothing is known only today: a server may have left this machine.
-    let is_told = price.is_some() || source != PriceSource::List || seat.price.is_none();
-    is_told.then_some((price, source))
 }

@@ -25,6 +25,8 @@ pub(crate) enum ListState {
     Whole,
     /// A list without the expensive model, which is sold all the same.
     WithoutGold,
+    /// A list in which the price of each model changes from call to call.
+    Varying,
     /// An error.
     Unreachable,
     /// No answer.
@@ -132,6 +134,10 @@ fn serve(mut stream: TcpStream, state: &Mutex<ListState>, sales: &Mutex<Vec<Sale
         ListState::Whole => reply(&mut stream, "200 OK", "application/json", &list(&PRICES, 1.0).to_string()),
         ListState::WithoutGold => {
             reply(&mut stream, "200 OK", "application/json", &list(&PRICES[..2], 1.0).to_string());
+        }
+        ListState::Varying => {
+            let prices = PRICES.map(|(id, ..)| (id, -1.0, -1.0));
+            reply(&mut stream, "200 OK", "application/json", &list(&prices, 1.0).to_string());
         }
         ListState::Unreachable => reply(&mut stream, "503 Service Unavailable", "application/json", "{}"),
         ListState::Hanging => {

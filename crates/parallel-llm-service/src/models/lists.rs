@@ -121,7 +121,7 @@ impl Lists {
                 let list = catalogues.get(&model.provider).and_then(|list| list.find(&model.model));
                 let is_listed = list.is_some_and(|info| info.price.is_some());
                 // A local server has names of its own, and its models cost nothing.
-                let is_own = self.providers.is_free_by_nature(&model.provider);
+                let is_own = self.providers.is_own_machine(&model.provider);
                 !is_listed
                     && !is_own
                     && !prices.set.contains_key(model)

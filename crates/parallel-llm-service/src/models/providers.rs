@@ -80,11 +80,9 @@ impl Providers {
         is_local(provider) && !shown.any(|shown| shown.name == name && shown.origin != Origin::Default)
     }
 
-    /// Whether its server is the user's own machine, and not a stand-in for a vendor known by name.
-    pub(crate) fn is_free_by_nature(&self, id: &ProviderId) -> bool {
-        let is_vendor = Known::by_id(&id.0).is_some_and(|known| !known.is_local());
-        let provider = self.settings.providers.iter().find(|provider| provider.id == *id);
-        !is_vendor && provider.is_some_and(ProviderSettings::is_own_machine)
+    /// Whether its server is the user's own machine.
+    pub(crate) fn is_own_machine(&self, id: &ProviderId) -> bool {
+        self.settings.providers.iter().any(|provider| provider.id == *id && provider.is_own_machine())
     }
 
     /// Fails if this provider needs a key and has none; the failure names what to set.

@@ -81,11 +81,12 @@ impl ProviderSettings {
         set.into_iter().chain([MachineStep::KeepKey(self.id.0.clone().into())])
     }
 
-    /// Whether its server is the user's own machine, which asks for no money. A router is not, even if it is reached through
-    /// a server on this machine: what stands behind it is paid.
+    /// Whether its server is the user's own machine, which asks for no money. A router or a vendor known by name is not, even if
+    /// it is reached through a server on this machine: what stands behind it is paid.
     pub fn is_own_machine(&self) -> bool {
+        let is_paid = self.dialect.routes || Known::by_id(&self.id.0).is_some_and(|known| !known.is_local());
         match &self.base_url {
-            Some(base_url) => !self.dialect.routes && is_loopback_url(base_url),
+            Some(base_url) => !is_paid && is_loopback_url(base_url),
             // Code that makes its own calls knows what they cost.
             None => self.in_code,
         }
