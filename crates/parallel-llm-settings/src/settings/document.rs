@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
+use parallel_llm_engine::request::panel::{DEFAULT_PROVIDER, PanelEntry};
 use parallel_llm_engine::request::persona::Persona;
 use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Failure, ProviderId};
@@ -91,10 +91,23 @@ impl<'a> UserLimits<'a> {
         limits
     }
 
+    /// The seat of a reference; `None` if it is invalid.
+    fn seat(&self, model: &str) -> Option<PanelEntry> {
+        let is_provider = |name: &str| Known::by_id(name).is_some() || self.user.providers.contains_key(name);
+        kind::entry_of(&Aliases::of(&self.user.aliases).expand(model), is_provider)
+    }
+
     /// The provider that would read the question; `None` if the reference is invalid.
     fn reader(&self, model: &str) -> Option<ProviderId> {
-        let is_provider = |name: &str| Known::by_id(name).is_some() || self.user.providers.contains_key(name);
-        kind::provider_of(&Aliases::of(&self.user.aliases).expand(model), is_provider)
+        self.seat(model).map(|seat| seat.model.provider)
+    }
+
+    /// Fails if a seat would be allowed more tokens than the user allows each call.
+    fn check_tokens(&self, model: &str) -> Result<(), Failure> {
+        let tokens = self.seat(model).and_then(|seat| seat.options.max_tokens);
+        tokens.map_or(Ok(()), |tokens| {
+            check_limit(self.layer, Setting::MaxTokens, &Value::Whole(u64::from(tokens)))
+        })
     }
 
     /// Fails if the question would go to an additional provider.
@@ -188,7 +201,10 @@ impl DocumentReader<'_> {
         let (FileOwner::Project(limits), Value::List(models)) = (self.owner, value) else { return Ok(()) };
         for (at, model) in models.iter().enumerate() {
             let entry = item.get_ref().as_array().and_then(|items| items.get(at)).unwrap_or(item);
-            limits.check_reader(name, model).map_err(|failure| self.refuse(entry.span(), failure))?;
+            limits
+                .check_reader(name, model)
+                .and_then(|()| limits.check_tokens(model))
+                .map_err(|failure| self.refuse(entry.span(), failure))?;
         }
         Ok(())
     }

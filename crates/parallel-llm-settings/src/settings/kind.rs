@@ -344,8 +344,12 @@ pub(super) fn read_model(text: &str) -> Result<String, Failure> {
 /// The provider of a model reference; the default one if it names none that exists. `None` if the reference cannot be
 /// parsed.
 pub(super) fn provider_of(reference: &str, is_provider: impl Fn(&str) -> bool) -> Option<ProviderId> {
-    let default = ProviderId(DEFAULT_PROVIDER.to_owned());
-    PanelEntry::parse(reference, &default, is_provider).ok().map(|entry| entry.model.provider)
+    entry_of(reference, is_provider).map(|entry| entry.model.provider)
+}
+
+/// The seat of a model reference, with its options.
+pub(super) fn entry_of(reference: &str, is_provider: impl Fn(&str) -> bool) -> Option<PanelEntry> {
+    PanelEntry::parse(reference, &ProviderId(DEFAULT_PROVIDER.to_owned()), is_provider).ok()
 }
 
 /// Splits a list at white space and commas. A comma inside an entry's options does not end the entry:

@@ -371,6 +371,21 @@ fn a_project_file_sets_only_what_it_may() {
 }
 
 #[test]
+fn a_project_file_gives_no_seat_more_tokens_than_the_user() {
+    for project in [
+        "panel = ['lab/a@max_tokens=16001']",
+        "synthesizer = 'lab/a@max_tokens=100000'",
+        "[presets.own]\npanel = ['lab/b', 'lab/a*2@max_tokens=20000']",
+    ] {
+        let refusal = Home::of(&[(PROJECT, project)]).refusal(&[]);
+        assert!(refusal.contains("a project file may not set `max_tokens` to"), "{project}: {refusal}");
+        assert!(refusal.contains("you allow `16000` (default)"), "{project}: {refusal}");
+    }
+    let less = Home::of(&[(PROJECT, "panel = ['lab/a@max_tokens=15000']")]);
+    assert_eq!(less.load().panel, ["lab/a@max_tokens=15000"]);
+}
+
+#[test]
 fn a_project_file_cuts_no_answer_off() {
     for (name, value, own) in [
         ("connect_timeout_ms", "1", "`10000` (default)"),
