@@ -136,11 +136,10 @@ impl Submission<'_> {
     async fn check(&mut self, mut question: Question) -> Result<JobRequest, Failure> {
         // A folder for each of ten thousand runs is rarely wanted; `runs export` makes one.
         question.request.files = question.request.files.or(Some(false));
-        if self.budget.is_unlimited() {
-            // No limit for the whole means none for a line that sets none itself.
-            question.request.budget.get_or_insert(self.budget);
-        }
         let json = question::stored(&question);
+        // Whoever allows more for the whole allows it for a line that sets no budget of its own.
+        let usual = self.batches.asking.planner.settings().budget;
+        question.request.budget.get_or_insert(usual.max(self.budget));
         let quote = self.batches.asking.quote(question).await?;
         quote.check()?;
         let cost = quote.cost();

@@ -204,7 +204,9 @@ impl JobWork {
         {
             return Ok(begun);
         }
-        match begin_reserved(self.asking.quote(question::of_job(job)?), job).await {
+        let mut question = question::of_job(job)?;
+        question.request.budget.get_or_insert(self.usual_budget(job));
+        match begin_reserved(self.asking.quote(question), job).await {
             // The settings have changed since it was asked first; its answers are paid for.
             Err(Unbegun::Refused(Failure { code: Code::IdempotencyConflict, run_id: Some(id), .. })) => {
                 let gone = || Failure::new(Code::RunNotFound, format!("there is no run {id}"));
@@ -212,6 +214,14 @@ impl JobWork {
             }
             begun => begun,
         }
+    }
+
+    /// What a job may cost that sets no budget of its own: what the batch keeps back for it, if that is more than the settings allow.
+    fn usual_budget(&self, job: &ClaimedJob) -> PicoUsd {
+        if !job.is_bounded {
+            return PicoUsd::MAX;
+        }
+        self.asking.planner.settings().budget.max(job.reserved)
     }
 
     /// The run of an earlier claim, continued if it lacks something; `None` if it was removed.
@@ -233,7 +243,7 @@ impl JobWork {
                 .map(|handle| Some(RunOfJob { handle, is_held_back: false }))?)
         };
         // The run's own budget may be what was kept back for it first.
-        let own = question::of_job(job)?.request.budget.unwrap_or(self.asking.planner.settings().budget);
+        let own = question::of_job(job)?.request.budget.unwrap_or_else(|| self.usual_budget(job));
         let budget = Some(if own.is_unlimited() { own } else { own.minus(spent) });
         let continuation = match status {
             RunStatus::Complete => return past().await,
