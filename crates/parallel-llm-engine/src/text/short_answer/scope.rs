@@ -197,9 +197,7 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
         return Kind::Form;
     }
     if !is_question && is_about_reply(first, &words, lower.contains(['#', '<', ':', '\\', '"', '`', '\''])) {
-        let is_beside = parts(&words).skip(1).any(is_beside_reply);
-        let asks_more = has_open_phrase(&lower, &words, true) || QUESTIONS.has_one(&lower, |_| true);
-        return if is_beside || asks_more { Kind::Open } else { Kind::Form };
+        return if asks_beside_reply(&lower, &words) { Kind::Open } else { Kind::Form };
     }
     // `(draw its graph)`, `, explain why`
     let mut insertions =
@@ -309,6 +307,13 @@ fn is_subject(part: &[&str], at: usize) -> bool {
                 | "who"
                 | "that"
         )
+}
+
+/// Whether a sentence about the reply asks for something beside it.
+fn asks_beside_reply(lower: &str, words: &[&str]) -> bool {
+    parts(words).skip(1).any(is_beside_reply)
+        || has_open_phrase(lower, words, true)
+        || QUESTIONS.has_one(lower, |_| true)
 }
 
 /// Whether a part of a sentence about the reply asks for more than the answer and the way to it.
