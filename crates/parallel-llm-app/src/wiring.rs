@@ -285,7 +285,13 @@ fn make_endpoint(provider: &ProviderSettings) -> Result<Endpoint, Failure> {
             .map_err(|failure| failure.with_next(MachineStep::CopyKey(id.0.clone().into())))?,
         ProviderKey::Command(_) | ProviderKey::Missing => None,
     };
-    let mut endpoint = Endpoint::new(id.clone(), base_url, key, provider.dialect)?
+    // An address in a file is checked where it stands, so a bad one is from the environment.
+    let named = |failure: Failure| match provider.base_url_variable {
+        Some(variable) => Failure { message: format!("{} (`{variable}`)", failure.message), ..failure },
+        None => failure,
+    };
+    let mut endpoint = Endpoint::new(id.clone(), base_url, key, provider.dialect)
+        .map_err(named)?
         .with_headers(headers(provider))
         .with_key_advice(provider.call_advice())
         .with_refused_key_advice(provider.refused_key_advice());

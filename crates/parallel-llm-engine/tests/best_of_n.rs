@@ -193,7 +193,7 @@ async fn equal_answers_are_not_judged() {
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8`
-      because all 2 answers say `8`, so nothing was fused
+      because both answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
     ");

@@ -30,9 +30,9 @@ async fn cancelled_before_any_answer() {
     cancelled decided at 70, closed at 70
       none
       because cancelled: the run was cancelled
-      1 ada cancelled, 1 request 70 ms, ~?: cancelled: given up before it had answered
-      2 bob cancelled, 1 request 70 ms, ~?: cancelled: given up before it had answered
-      3 cyd cancelled, 1 request 70 ms, ~?: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 70 ms, ~?: cancelled: given up before an answer came
+      2 bob cancelled, 1 request 70 ms, ~?: cancelled: given up before an answer came
+      3 cyd cancelled, 1 request 70 ms, ~?: cancelled: given up before an answer came
 
     0 durable: started, sent 1, sent 2, sent 3
     0 request ada #1
@@ -59,8 +59,8 @@ async fn cancelled_after_the_first_answer() {
       none
       because cancelled: the run was cancelled
       1 ada answered, 1 request 100 ms, $0.0010
-      2 bob cancelled, 1 request 200 ms, ~?: cancelled: given up before it had answered
-      3 cyd cancelled, 1 request 200 ms, ~?: cancelled: given up before it had answered
+      2 bob cancelled, 1 request 200 ms, ~?: cancelled: given up before an answer came
+      3 cyd cancelled, 1 request 200 ms, ~?: cancelled: given up before an answer came
 
     0 durable: started, sent 1, sent 2, sent 3
     0 request ada #1
@@ -90,8 +90,8 @@ async fn cancelled_during_synthesis() {
       because cancelled: the run was cancelled while its answer was written
       1 ada answered, 1 request 100 ms, $0.0010
       2 bob answered, 1 request 450 ms, $0.0010
-      3 cyd cancelled, 1 request 500 ms, ~?: cancelled: given up before it had answered
-      s1 fuser cancelled, 1 request 50 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 500 ms, ~?: cancelled: given up before an answer came
+      s1 fuser cancelled, 1 request 50 ms, ~?: cancelled: given up before an answer came
 
     0 durable: started, sent 1, sent 2, sent 3
     0 request ada #1
@@ -120,8 +120,8 @@ async fn cancelled_after_the_decision() {
       verbatim by ada from 1: `The moon.`
       because only one answer came, so there was nothing to fuse
       1 ada answered, 1 request 100 ms, $0.0010
-      2 bob cancelled, 1 request 200 ms, ~?: cancelled: given up before it had answered
-      3 cyd cancelled, 1 request 200 ms, ~?: cancelled: given up before it had answered
+      2 bob cancelled, 1 request 200 ms, ~?: cancelled: given up before an answer came
+      3 cyd cancelled, 1 request 200 ms, ~?: cancelled: given up before an answer came
 
     0 durable: started, sent 1, sent 2, sent 3
     0 request ada #1
@@ -145,9 +145,9 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
     cancelled decided at 0, closed at 0
       none
       because cancelled: the run was cancelled
-      1 ada cancelled, 1 request 0 ms, $0.00: cancelled: given up before it had answered
-      2 bob cancelled, 1 request 0 ms, $0.00: cancelled: given up before it had answered
-      3 cyd cancelled, 1 request 0 ms, $0.00: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 0 ms, $0.00: cancelled: given up before an answer came
+      2 bob cancelled, 1 request 0 ms, $0.00: cancelled: given up before an answer came
+      3 cyd cancelled, 1 request 0 ms, $0.00: cancelled: given up before an answer came
 
     0 durable: started, sent 1, sent 2, sent 3
     0 durable: decided
@@ -164,8 +164,8 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
     cancelled decided at 20, closed at 20
       none
       because cancelled: the run was cancelled
-      1 ada cancelled, 1 request 20 ms, ~?: cancelled: given up before it had answered
-      2 bob cancelled, 0 requests, $0.00: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 20 ms, ~?: cancelled: given up before an answer came
+      2 bob cancelled, 0 requests, $0.00: cancelled: given up before an answer came
 
     0 durable: started, sent 1
     0 request ada #1
@@ -184,7 +184,7 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
     cancelled decided at 200, closed at 200
       none
       because cancelled: the run was cancelled
-      1 ada cancelled, 1 request 200 ms, $0.00: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 200 ms, $0.00: cancelled: given up before an answer came
 
     0 durable: started, sent 1
     0 request ada #1
@@ -218,7 +218,7 @@ async fn a_reply_billed_anyway_is_read_to_its_end() {
     cancelled decided at 100, closed at 350
       none
       because cancelled: the run was cancelled
-      1 ada cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 100 ms, ~?: cancelled: given up before an answer came
       2 bob answered late, 1 request 350 ms, $0.0010
       3 cyd failed, 1 request 200 ms, $0.00: upstream: scripted upstream
 
@@ -246,9 +246,9 @@ async fn an_abort_closes_every_connection() {
     cancelled decided at 100, closed at 150
       none
       because cancelled: the run was cancelled
-      1 ada cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
-      2 bob cancelled, 1 request 150 ms, ~?: cancelled: given up before it had answered
-      3 cyd cancelled, 1 request 150 ms, ~?: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 100 ms, ~?: cancelled: given up before an answer came
+      2 bob cancelled, 1 request 150 ms, ~?: cancelled: given up before an answer came
+      3 cyd cancelled, 1 request 150 ms, ~?: cancelled: given up before an answer came
 
     0 durable: started, sent 1, sent 2, sent 3
     0 request ada #1

@@ -68,7 +68,7 @@ async fn two_agreeing_answers_are_enough_if_the_third_model_fails() {
     insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 30, closed at 30
       selected by ada from 1: `8`
-      because all 2 answers say `8`, so nothing was fused
+      because both answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob failed, 1 request 5 ms, ~?: auth: scripted auth
       3 cyd answered, 1 request 30 ms, $0.0010

@@ -404,9 +404,9 @@ async fn a_run_cancelled_during_the_reviews_asks_no_chair() {
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
-      step 1 ada cancelled, 1 request 5 ms, ~?: cancelled: given up before it had answered ranking
-      step 2 bob cancelled, 1 request 5 ms, ~?: cancelled: given up before it had answered ranking
-      step 3 cyd cancelled, 1 request 5 ms, ~?: cancelled: given up before it had answered ranking
+      step 1 ada cancelled, 1 request 5 ms, ~?: cancelled: given up before an answer came ranking
+      step 2 bob cancelled, 1 request 5 ms, ~?: cancelled: given up before an answer came ranking
+      step 3 cyd cancelled, 1 request 5 ms, ~?: cancelled: given up before an answer came ranking
     ");
 }
 

@@ -98,8 +98,8 @@ async fn a_panicking_look_up_leaves_the_cost_unknown() {
     insta::assert_snapshot!(result.run().await.end(), @"
     cancelled decided at 2000, closed at 2000
       none
-      because cancelled: no model answered (ada: given up before it had answered)
-      1 ada cancelled, 1 request 2000 ms, ~?: cancelled: given up before it had answered
+      because cancelled: no model answered (ada: given up before an answer came)
+      1 ada cancelled, 1 request 2000 ms, ~?: cancelled: given up before an answer came
     ");
 }
 

@@ -73,7 +73,7 @@ async fn a_differing_answer_before_the_first_word_discards_the_draft() {
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 110 ms, $0.0010
       s1 fuser answered, 1 request 100 ms, $0.0010
-      step 1 fuser cancelled, 1 request 90 ms, ~?: cancelled: given up before it had answered drafting
+      step 1 fuser cancelled, 1 request 90 ms, ~?: cancelled: given up before an answer came drafting
     ");
 }
 
@@ -95,7 +95,7 @@ async fn an_answer_that_arrives_in_time_is_included_in_a_new_draft() {
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
       4 dan answered late, 1 request 400 ms, $0.0010
-      step 1 fuser cancelled, 1 request 10 ms, ~?: cancelled: given up before it had answered drafting
+      step 1 fuser cancelled, 1 request 10 ms, ~?: cancelled: given up before an answer came drafting
       step 2 fuser answered, 1 request 200 ms, $0.0010 drafting
     ");
 }
@@ -128,7 +128,7 @@ async fn an_answer_that_agrees_with_the_majority_keeps_the_draft() {
       3 cyd answered, 1 request 20 ms, $0.0010
       4 dan answered, 1 request 50 ms, $0.0010
       s1 fuser answered, 1 request 100 ms, $0.0010
-      step 1 fuser cancelled, 1 request 30 ms, ~?: cancelled: given up before it had answered drafting
+      step 1 fuser cancelled, 1 request 30 ms, ~?: cancelled: given up before an answer came drafting
     ");
 }
 
@@ -205,7 +205,7 @@ async fn a_discarded_draft_billed_anyway_is_stored_but_not_shown() {
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 110 ms, $0.0010
       s1 fuser answered, 1 request 100 ms, $0.0010
-      step 1 fuser cancelled, 1 request 200 ms, $0.0010: cancelled: given up before it had answered drafting
+      step 1 fuser cancelled, 1 request 200 ms, $0.0010: cancelled: given up before an answer came drafting
     ");
     insta::assert_snapshot!(seen.join(" | "), @"synthesizer 1: Three. | synthesizer 1:  Done.");
 }
@@ -313,8 +313,8 @@ async fn cancelling_a_run_cancels_its_draft() {
       because cancelled: the run was cancelled
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
-      3 cyd cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
-      step 1 fuser cancelled, 1 request 80 ms, ~?: cancelled: given up before it had answered drafting
+      3 cyd cancelled, 1 request 100 ms, ~?: cancelled: given up before an answer came
+      step 1 fuser cancelled, 1 request 80 ms, ~?: cancelled: given up before an answer came drafting
     ");
 }
 
@@ -346,7 +346,7 @@ async fn drafts_work_with_escalation() {
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
       4 dan answered late, 1 request 500 ms, $0.0010
-      step 1 fuser cancelled, 1 request 30 ms, ~?: cancelled: given up before it had answered drafting
+      step 1 fuser cancelled, 1 request 30 ms, ~?: cancelled: given up before an answer came drafting
       step 2 fuser answered, 1 request 200 ms, $0.0010 drafting
     ");
 }
@@ -440,7 +440,7 @@ async fn a_draft_drained_after_a_cancel_is_not_used_by_a_continuation() {
       because cancelled: the run was cancelled
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
-      3 cyd cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 100 ms, ~?: cancelled: given up before an answer came
       step 1 fuser answered late, 1 request 200 ms, $0.0010 drafting
     ");
     let again = |run: &Run| {

@@ -194,7 +194,7 @@ async fn who_is_in_a_hurry_waits_neither_for_the_model_nor_for_seats_held_back()
       3 cyd skipped, 0 requests, ?: unneeded: those asked before it were enough
       4 dan skipped, 0 requests, ?: unneeded: those asked before it were enough
       s1 fuser answered, 1 request 10 ms, $0.0010
-      step 1 grouper cancelled, 0 requests, $0.00: cancelled: given up before it had answered grouping
+      step 1 grouper cancelled, 0 requests, $0.00: cancelled: given up before an answer came grouping
     ");
 }
 
@@ -210,7 +210,7 @@ async fn a_cascade_asks_the_model_before_it_asks_the_seats_held_back() {
     25 closed $0.0030
     complete decided at 25, closed at 25
       selected by ada from 1: `Surely Paris, as I see it.`
-      because all 2 answers say `Paris`, which `grouper` takes for the same as `the city of Paris`, so nothing was fused
+      because both answers say `Paris`, which `grouper` takes for the same as `the city of Paris`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd skipped, 0 requests, ?: unneeded: those asked before it were enough
@@ -300,8 +300,8 @@ async fn a_cancelled_run_asks_nobody_after_the_model() {
       because cancelled: the run was cancelled
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
-      3 cyd cancelled, 0 requests, $0.00: cancelled: given up before it had answered
-      step 1 grouper cancelled, 1 request 80 ms, ~?: cancelled: given up before it had answered grouping
+      3 cyd cancelled, 0 requests, $0.00: cancelled: given up before an answer came
+      step 1 grouper cancelled, 1 request 80 ms, ~?: cancelled: given up before an answer came grouping
     ");
 }
 
@@ -309,7 +309,7 @@ async fn a_cancelled_run_asks_nobody_after_the_model() {
 async fn a_gate_closes_only_if_all_mean_the_same() {
     let gate = |short: &[&str], grouper| result(asked("synthesize@gate=on", short, grouper));
     insta::assert_snapshot!(gate(&["Paris", "the city of Paris"], compares(5, &[&["Paris", "the city of Paris"]])).await, @"
-    all 2 answers say `Paris`, which `grouper` takes for the same as `the city of Paris`, so nothing was fused
+    both answers say `Paris`, which `grouper` takes for the same as `the city of Paris`, so nothing was fused
     Paris or the city of Paris: 1 2
     asked 1 times
     ");
@@ -499,7 +499,7 @@ async fn a_stage_of_a_flow_groups_its_own_short_answers() {
     55 closed $0.0060
     complete decided at 55, closed at 55
       selected by bob from 2: `Surely Paris, as I see it.`
-      because all 2 answers say the same, so nothing was fused
+      because both answers say the same, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010

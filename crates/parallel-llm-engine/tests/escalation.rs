@@ -96,8 +96,8 @@ async fn cancelling_a_run_cancels_the_seats_held_back() {
       none
       because cancelled: the run was cancelled
       1 ada answered, 1 request 10 ms, $0.0010
-      2 bob cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
-      3 cyd cancelled, 0 requests, $0.00: cancelled: given up before it had answered
+      2 bob cancelled, 1 request 100 ms, ~?: cancelled: given up before an answer came
+      3 cyd cancelled, 0 requests, $0.00: cancelled: given up before an answer came
     ");
 }
 

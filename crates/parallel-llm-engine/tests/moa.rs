@@ -296,7 +296,7 @@ async fn a_panel_that_agrees_is_not_asked_again() {
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by ada from 1: `8`
-      because all 2 answers say `8`, so nothing was fused
+      because both answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
     ");
@@ -420,7 +420,7 @@ async fn a_cancelled_layer_ends_the_run() {
       because cancelled: the run was cancelled while its answer was written
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
-      step 1 ada cancelled, 1 request 90 ms, ~?: cancelled: given up before it had answered proposing
+      step 1 ada cancelled, 1 request 90 ms, ~?: cancelled: given up before an answer came proposing
       step 2 bob answered, 1 request 10 ms, $0.0010 proposing
     ");
 }

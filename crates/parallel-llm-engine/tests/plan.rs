@@ -96,7 +96,7 @@ fn an_empty_or_overlong_prompt_is_refused() {
 fn an_invalid_option_is_refused() {
     insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..question() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..question() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..question() }), @"usage: `max_tokens` is a whole number above 0 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..question() }), @"usage: `max_tokens` is a whole number from 1 to 1000000 | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..question() }), @"usage: the deadline is longer than nothing | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..question() }), @"usage: there is no strategy `seance` (choose one of: <strategies>) | choose one of: <strategies> | retryable false");
     insta::assert_snapshot!(refused(RunRequest { budget: Some(PicoUsd(1)), ..question() }), @"budget: the run may cost up to $0.033; the budget is $0.0000000000010 (give the budget as 0.04, lower the number of tokens of an answer, or ask fewer or cheaper models) | give the budget as 0.04, lower the number of tokens of an answer, or ask fewer or cheaper models | retryable false");

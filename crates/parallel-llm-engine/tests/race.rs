@@ -21,9 +21,9 @@ async fn the_first_answer_wins_and_the_others_are_cancelled() {
     complete decided at 100, closed at 100
       selected by bob from 2: `The moon.`
       because it came first of 3
-      1 ada cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 100 ms, ~?: cancelled: given up before an answer came
       2 bob answered, 1 request 100 ms, $0.0010
-      3 cyd cancelled, 1 request 100 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 100 ms, ~?: cancelled: given up before an answer came
     ");
 }
 
@@ -49,8 +49,8 @@ async fn the_next_model_is_asked_only_if_the_previous_is_slow() {
       selected by ada from 1: `The moon.`
       because it came first of 4
       1 ada answered, 1 request 250 ms, $0.0010
-      2 bob cancelled, 1 request 150 ms, ~?: cancelled: given up before it had answered
-      3 cyd cancelled, 1 request 50 ms, ~?: cancelled: given up before it had answered
+      2 bob cancelled, 1 request 150 ms, ~?: cancelled: given up before an answer came
+      3 cyd cancelled, 1 request 50 ms, ~?: cancelled: given up before an answer came
       4 dan skipped, 0 requests, ?: unneeded: those asked before it were enough
     ");
 }

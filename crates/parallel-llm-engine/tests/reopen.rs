@@ -354,7 +354,7 @@ async fn a_continuation_without_a_new_text_keeps_the_old_one() {
       ! cancelled: continuing the run gave no better text: the run was cancelled (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
-      3 cyd cancelled, 1 request 50 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 50 ms, ~?: cancelled: given up before an answer came
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
     // No synthesizer can be paid: the closest answer is a new text, but the earlier one stays the result.

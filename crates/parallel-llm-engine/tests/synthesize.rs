@@ -426,7 +426,7 @@ async fn equal_answers_are_not_fused() {
     insta::assert_snapshot!(agreed().asks("How many legs has a spider?", "synthesize@gate=on").run().await.end(), @"
     complete decided at 20, closed at 20
       selected by ada from 1: `A spider has 8 legs.`
-      because all 2 answers say `8`, so nothing was fused
+      because both answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
     ");

@@ -141,7 +141,7 @@ async fn waiting_for_text_space_fires_no_call_timer_and_ends_with_the_run() {
     cancelled decided at 1000, closed at 1000
       none
       because cancelled: the run was cancelled
-      1 bob cancelled, 1 request 1000 ms, ~?: cancelled: given up before it had answered
+      1 bob cancelled, 1 request 1000 ms, ~?: cancelled: given up before an answer came
     ");
 }
 

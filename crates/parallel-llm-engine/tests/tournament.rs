@@ -364,7 +364,7 @@ async fn equal_answers_do_not_meet() {
     insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `Paris.`
-      because all 2 answers say the same, so nothing was fused
+      because both answers say the same, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
     ");
@@ -377,7 +377,7 @@ async fn nothing_is_judged_if_all_answers_are_equal() {
     insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8`
-      because all 2 answers say `8`, so nothing was fused
+      because both answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
     ");
@@ -487,8 +487,8 @@ async fn a_run_cancelled_between_rounds_makes_no_more_calls() {
       step 2 fuser answered, 1 request 10 ms, $0.0010 judging
       step 3 fuser answered, 1 request 10 ms, $0.0010 judging
       step 4 fuser answered, 1 request 10 ms, $0.0010 judging
-      step 5 fuser cancelled, 1 request 5 ms, ~?: cancelled: given up before it had answered judging
-      step 6 fuser cancelled, 1 request 5 ms, ~?: cancelled: given up before it had answered judging
+      step 5 fuser cancelled, 1 request 5 ms, ~?: cancelled: given up before an answer came judging
+      step 6 fuser cancelled, 1 request 5 ms, ~?: cancelled: given up before an answer came judging
     ");
 }
 

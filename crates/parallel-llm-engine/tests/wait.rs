@@ -241,7 +241,7 @@ async fn a_late_seat_is_not_retried() {
       edited 1 for $0.0010 in 1000 ms
       1 ada answered, 1 request 5000 ms, $0.0010
       2 bob answered, 1 request 6000 ms, $0.0010
-      3 cyd cancelled, 1 request 46000 ms, ~$0.00: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 46000 ms, ~$0.00: cancelled: given up before an answer came
       s1 fuser answered, 1 request 1000 ms, $0.0010
     ");
 }
@@ -258,7 +258,7 @@ async fn a_late_seat_still_waiting_for_admission_is_cancelled() {
       verbatim by ada from 1: `one`
       because only one answer came, so there was nothing to fuse
       1 ada answered, 1 request 10 ms, $0.0010
-      2 bob cancelled, 0 requests, $0.00: cancelled: given up before it had answered
+      2 bob cancelled, 0 requests, $0.00: cancelled: given up before an answer came
     ");
 }
 
@@ -363,7 +363,7 @@ async fn a_skipped_seat_is_cancelled_and_no_longer_awaited() {
       edited 1 for $0.0010 in 1000 ms
       1 ada answered, 1 request 5000 ms, $0.0010
       2 bob answered, 1 request 20000 ms, $0.0010
-      3 cyd cancelled, 1 request 2000 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 2000 ms, ~?: cancelled: given up before an answer came
       s1 fuser answered, 1 request 1000 ms, $0.0010
     ");
 }
@@ -381,9 +381,9 @@ async fn skipping_every_seat_leaves_no_answer() {
     cancelled decided at 30, closed at 30
       none
       because cancelled: no model answered (ada, bob, cyd: skipped before it had answered)
-      1 ada cancelled, 1 request 10 ms, ~?: cancelled: given up before it had answered
-      2 bob cancelled, 1 request 20 ms, ~?: cancelled: given up before it had answered
-      3 cyd cancelled, 1 request 30 ms, ~?: cancelled: given up before it had answered
+      1 ada cancelled, 1 request 10 ms, ~?: cancelled: given up before an answer came
+      2 bob cancelled, 1 request 20 ms, ~?: cancelled: given up before an answer came
+      3 cyd cancelled, 1 request 30 ms, ~?: cancelled: given up before an answer came
     ");
 }
 

@@ -242,7 +242,7 @@ fn numbers_out_of_range_are_refused() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `--max-tokens` takes a whole number from 1 on, not `0`
+    error[usage]: `--max-tokens` takes a whole number from 1 to 1000000, not `0`
       next: see `parallel-llm-mcp ask --help`
     ");
     insta::assert_snapshot!(check(&["--deadline", "0s", "Why?"]), @"
@@ -362,14 +362,14 @@ fn an_insecure_base_url_is_refused() {
     exit 2
     --- stdout
     --- stderr
-    error[insecure_url]: the base URL of `openrouter` uses plain http to `example.com`
+    error[insecure_url]: the base URL of `openrouter` uses plain http to `example.com` (`OPENROUTER_BASE_URL`)
       next: use https, or http only for 127.0.0.1, [::1] or localhost
     ");
     insta::assert_snapshot!(check_with(&["Why?"], &[("OPENROUTER_BASE_URL", "https://me:pw@example.com/v1")]), @"
     exit 2
     --- stdout
     --- stderr
-    error[settings_invalid]: the base URL of `openrouter` holds a user name or a password
+    error[settings_invalid]: the base URL of `openrouter` holds a user name or a password (`OPENROUTER_BASE_URL`)
       next: write it like `https://openrouter.ai/api/v1`
     ");
 }

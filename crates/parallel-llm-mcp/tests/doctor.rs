@@ -556,7 +556,7 @@ fn deep_asks_for_consent_on_a_terminal() {
         let output = call.run();
         let screen = output.text();
         assert!(
-            screen.contains("for a word each: at most $0.0") && screen.contains(". Go on? [y/N] "),
+            screen.contains("for a word each: at most $0.0") && screen.contains("Go on? [y/N] "),
             "{screen}"
         );
         assert_eq!(screen.contains("no model was asked"), asked == 0, "{screen}");

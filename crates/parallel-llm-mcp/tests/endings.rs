@@ -224,7 +224,7 @@ fn a_run_that_is_not_stored_is_not_called_stored() {
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--store", "none", "--strategy", "vote"]), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say `8`; 1 openai/gpt-6.1-sol says `6`.
     Cost $0.00012, <time>.
-    Not kept: run <run> was to leave nothing behind.
+    Not kept: run <run> leaves nothing behind, as asked.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--store", "metadata", "--strategy", "vote"]), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say the same.

@@ -124,7 +124,7 @@ fn an_empty_history_says_so() {
     exit 0
     --- stdout
     --- stderr
-    no run yet whose text was made of two answers or more: there is nothing to learn from
+    no run yet that tells which of its answers the text was made of: there is nothing to learn from
     exit 0
     --- stdout
     --- stderr
@@ -178,10 +178,10 @@ fn invalid_arguments_are_refused_before_anything_happens() {
       next: look for the run with `runs list`
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"there are no words to look for","next":"give some words to look for","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"the text to search for has no word in it","next":"give a word with letters or digits","retryable":false},"schema":1}
     --- stderr
-    error[usage]: there are no words to look for
-      next: give some words to look for
+    error[usage]: the text to search for has no word in it
+      next: give a word with letters or digits
     "#);
     assert_eq!(runs(&sandbox, &["list", "--json"]).json_lines().len(), 1);
 }
@@ -272,20 +272,22 @@ fn purge_without_consent_or_matches_removes_nothing() {
     ask(&sandbox, &[ONE, TWO], "CANARY-TWO?", &[]);
     let before = runs(&sandbox, &["list", "--json"]).stdout;
     insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["purge", "--older-than", FUTURE])), @"
-    exit 0
+    exit 2
     --- stdout
     --- stderr
     2 runs of <day> would go, with texts, events and files
     what they cost stays in `runs cost`
-    nothing is removed yet: say it again with `--yes`
+    error[usage]: nothing is removed yet
+      next: type `parallel-llm-mcp runs purge --older-than <day> --yes`
     ");
     insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["purge", NEWEST, NEWEST])), @"
-    exit 0
+    exit 2
     --- stdout
     --- stderr
     1 run of <day> would go, with texts, events and files
     what they cost stays in `runs cost`
-    nothing is removed yet: say it again with `--yes`
+    error[usage]: nothing is removed yet
+      next: type `parallel-llm-mcp runs purge @ @ --yes`
     ");
     insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["purge", "--older-than", "1d", "--yes"])), @"
     exit 0

@@ -395,11 +395,12 @@ fn a_token_is_revoked_by_name_or_number_only_with_yes() {
         ends.iter().fold(transcript, |transcript, end| transcript.replace(end.as_str(), "0000"))
     };
     insta::assert_snapshot!(revoke(&["ci"]), @"
-    exit 0
+    exit 2
     --- stdout
     --- stderr
     the token `ci` (number 1, ...0000) would let nobody in any more; its runs stay
-    nothing is revoked yet: say it again with `--yes`
+    error[usage]: nothing is revoked yet
+      next: type `parallel-llm-mcp keys revoke ci --yes`
     ");
     insta::assert_snapshot!(revoke(&["ci", "--yes"]), @"
     exit 0

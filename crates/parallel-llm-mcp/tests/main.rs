@@ -61,5 +61,6 @@ mod telemetry;
 mod templates;
 mod tenants;
 mod terminal;
+mod traps;
 mod upstreams;
 mod views;

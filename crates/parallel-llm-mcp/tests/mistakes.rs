@@ -16,7 +16,7 @@ const INSIDES: [&str; 10] =
     ["panicked", "RUST_BACKTRACE", "Some(", "None", "Ok(", "Err(", "Os {", "kind:", "\\\"", "parallel_llm"];
 
 /// A mistake, and what the answer must hold.
-struct Mistake {
+pub(crate) struct Mistake {
     typed: Vec<&'static str>,
     prepare: fn(&Sandbox),
     around: for<'a> fn(&'a Sandbox, Call<'a>) -> Call<'a>,
@@ -30,7 +30,7 @@ struct Mistake {
 }
 
 /// The mistake of typing this.
-fn typed<const N: usize>(
+pub(crate) fn typed<const N: usize>(
     typed: [&'static str; N],
     exit: i32,
     wrong: &'static str,
@@ -41,12 +41,12 @@ fn typed<const N: usize>(
 
 impl Mistake {
     /// In a home prepared like this.
-    fn after(self, prepare: fn(&Sandbox)) -> Self {
+    pub(crate) fn after(self, prepare: fn(&Sandbox)) -> Self {
         Self { prepare, ..self }
     }
 
     /// Called like this.
-    fn with(self, around: for<'a> fn(&'a Sandbox, Call<'a>) -> Call<'a>) -> Self {
+    pub(crate) fn with(self, around: for<'a> fn(&'a Sandbox, Call<'a>) -> Call<'a>) -> Self {
         Self { around, ..self }
     }
 
@@ -108,7 +108,7 @@ fn sandbox() -> Sandbox {
 }
 
 /// Fails with all faults of all answers.
-fn check(mistakes: impl IntoIterator<Item = Mistake>) {
+pub(crate) fn check(mistakes: impl IntoIterator<Item = Mistake>) {
     let faults: Vec<String> = mistakes.into_iter().flat_map(|mistake| mistake.faults()).collect();
     assert!(faults.is_empty(), "{} faults\n\n{}", faults.len(), faults.join("\n"));
 }
@@ -207,7 +207,6 @@ fn flags() {
             "`--agreement` cannot be combined with `--events`",
             "see `parallel-llm-mcp runs show --help`",
         ),
-        typed(["runs", "show"], 2, "there are no runs yet", "ask something first"),
         typed(
             ["runs", "purge"],
             2,
@@ -354,7 +353,7 @@ fn amounts_times_and_counts() {
         typed(["ask", "--budget", "2.5 dollars", "Why?"], 2, "not `2.5 dollars`", "`--budget 2.5`"),
         typed(["ask", "--max-tokens", "4k", "Why?"], 2, "not `4k`", "write it like `--max-tokens 4000`"),
         typed(["ask", "--max-tokens", "4,096", "Why?"], 2, "not `4,096`", "`--max-tokens 4096`"),
-        typed(["ask", "--max-tokens", "-5", "Why?"], 2, "a whole number from 1 on, not `-5`", "ask --help"),
+        typed(["ask", "--max-tokens", "-5", "Why?"], 2, "from 1 to 1000000, not `-5`", "ask --help"),
         typed(["ask", "--max-tokens", "many", "Why?"], 2, "takes a whole number, not `many`", "ask --help"),
         typed(["ask", "--temperature", "3", "Why?"], 2, "a number from 0 to 2, not `3`", "ask --help"),
         typed(
@@ -375,7 +374,7 @@ fn amounts_times_and_counts() {
             "`--cache today` is not a duration",
             "write it like `90s`",
         ),
-        typed(["ask", "--wait", "quorum", "-m", ONE, "Why?"], 2, "`quorum:K`", "correct the value"),
+        typed(["ask", "--wait", "quorum", "-m", ONE, "Why?"], 2, "`quorum:K`", "write it like `quorum:3`"),
         typed(
             ["ask", "--wait", "quorum:9", "-m", ONE, "Why?"],
             2,
@@ -481,7 +480,7 @@ fn keys_and_addresses() {
         typed(
             ["ask", "Why?"],
             2,
-            "the base URL of `openrouter` cannot be read",
+            "the base URL of `openrouter` does not begin with `https://` or `http://` (`OPENROUTER_BASE_URL`)",
             "`https://openrouter.ai/api/v1`",
         )
         .with(|_, call| call.env("OPENROUTER_BASE_URL", "openrouter.ai/api/v1")),
@@ -558,13 +557,13 @@ fn settings() {
             "correct the value",
         )
         .after(|sandbox| config(sandbox, "max_tokens = 'many'\n")),
-        typed(["doctor"], 2, "config.toml:1:10: unclosed array", "correct the value at the place")
+        typed(["models"], 2, "config.toml:1:10: unclosed array", "correct the value at the place")
             .after(|sandbox| config(sandbox, "panel = [\n")),
         typed(["presets"], 2, "config.toml:2:1: there is no setting `pannel`", "did you mean `panel`?")
             .after(|sandbox| config(sandbox, "[presets.mine]\npannel = ['a/b']\n")),
         typed(["ask", "Why?"], 2, "a key is never read from this file", "`keys set openrouter`")
             .after(|sandbox| config(sandbox, "[providers.openrouter]\nkey = 'sk-or-v1-0123'\n")),
-        typed(["ask", "Why?"], 2, "the base URL of `team` cannot be read", "write it like")
+        typed(["ask", "Why?"], 2, "the base URL of `team` does not begin with `https://`", "write it like")
             .after(|sandbox| config(sandbox, "[providers.team]\nbase_url = 'example.com'\n")),
         typed(
             ["ask", "Why?"],
@@ -750,7 +749,7 @@ fn flags_of_other_programs_are_told_what_they_are_called_here() {
         named(["serve", "9000"], "`TRANSPORT` cannot be `9000`", "serve --http 127.0.0.1:9000"),
         named(["serve", "http"], "`TRANSPORT` cannot be `http`", "serve --http 127.0.0.1:8930"),
         named(["-v"], "there is no flag `-v`", "type `parallel-llm-mcp --version`"),
-        named(["--strategy", "vote"], "there is no flag `--strategy`", "parallel-llm-mcp ask --strategy"),
+        named(["--strategy", "vote"], "`--strategy` is a flag of `ask`", "ask --strategy vote"),
         named(["worker", "--threads", "3"], "there is no flag `--threads`", "--concurrency 8"),
     ]);
 }

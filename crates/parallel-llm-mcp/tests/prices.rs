@@ -577,7 +577,7 @@ fn the_likely_price_stands_before_the_bound() {
     let file =
         sandbox.write("questions.jsonl", "{\"prompt\": \"Why does it rain?\"}\n").display().to_string();
     let batch = call(&sandbox, &shop, &["batch", "submit", &file]).run();
-    let submitted = batch.stderr.lines().find(|line| line.contains("questions;")).unwrap_or_default();
+    let submitted = batch.stderr.lines().find(|line| line.contains(" in all, ")).unwrap_or_default();
     for said in [&started, submitted] {
         let (likely, most) = (said.find("about $"), said.find("at most"));
         assert!(likely.is_some() && likely < most, "{said}");

@@ -202,7 +202,7 @@ fn invalid_variables_of_unused_providers_are_ignored() {
     exit 2
     --- stdout
     --- stderr
-    error[insecure_url]: the base URL of `openai` uses plain http to `litellm:4000`
+    error[insecure_url]: the base URL of `openai` uses plain http to `litellm:4000` (`OPENAI_BASE_URL`)
       next: use https, or http only for 127.0.0.1, [::1] or localhost
     ");
     insta::assert_snapshot!(with(sandbox.call(["ask", "-m", "groq:x", "Why?"])).transcript(), @"

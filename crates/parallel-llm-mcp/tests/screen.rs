@@ -342,7 +342,7 @@ fn quitting_by_key_keeps_the_answers() {
     Missing: 2 anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered
       403: Your input was flagged (next: rephrase the question, or ask a model of
       another provider)
-    Missing: 3 x-ai/grok-4.7 cancelled: given up before it had answered
+    Missing: 3 x-ai/grok-4.7 cancelled: given up before an answer came
     Cost at least $0.000080, up to $0.096, <time>.
     Kept as run <run>; `runs resume <run>`
       goes on with it.
@@ -358,14 +358,16 @@ fn a_terminal_gets_only_what_it_can_show() {
     let mut plain = ask().env("TERM", "dumb").on_screen(80, 24);
     assert_eq!(plain.wait(), 0);
     insta::assert_snapshot!(plain.masked(), @"
-    [ +<time>] run <run> started: 1 model, about $0.015, at most $0.16 if no call fails
+    [ +<time>] run <run> started: 1 model, about $0.015, at
+      most $0.16 if no call fails
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
     [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 15 bytes, 4 tokens, $0.000042
     [ +<time>] decided: one model was asked, so there was nothing to fuse
 
     Use shards.
 
-    Answer by 1 openai/gpt-6.1-sol: one model was asked, so there was nothing to fuse.
+    Answer by 1 openai/gpt-6.1-sol: one model was asked, so there was nothing to
+      fuse.
     Cost $0.000042, <time>.
     Kept as run <run>: `runs show @`.
     ");

@@ -290,7 +290,7 @@ fn what_is_written_differently_is_compared_by_a_cheap_model() {
     by null
     "#);
     insta::assert_snapshot!(told(&ask("cascade@first=2", FIRST)), @r#"
-    all 2 answers say `Paris`, which `google/gemini-4-argon` takes for the same as `the 'Paris'!`, so nothing was fused
+    both answers say `Paris`, which `google/gemini-4-argon` takes for the same as `the 'Paris'!`, so nothing was fused
     [{"also":["the 'Paris'!"],"seats":[1,2],"value":"Paris"}]
     by "google/gemini-4-argon"
     "equivalence" "google/gemini-4-argon"

@@ -64,7 +64,7 @@ fn tables_fit_a_terminal_of_80_columns() {
       like these would tell
     `x-ai/grok-4.7` never mattered in 1 run (0–79 %): too few to say, 34 more like
       these would tell
-    from 1 runs whose text was made of two answers or more
+    from 1 run whose text was made of two answers or more
     ");
     insta::assert_snapshot!(shown(&sandbox, &["models", "claude", "--limit", "4"], 80), @"
     MODEL                          CONTEXT  OUTPUT  $/M IN  $/M OUT  EXPIRES  …

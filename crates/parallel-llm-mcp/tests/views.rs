@@ -297,7 +297,7 @@ fn an_empty_list_says_why_it_is_empty() {
     exit 0
     --- stdout
     --- stderr
-    no run in this time whose text was made of two answers or more: there is nothing to learn from
+    no run in this time that tells which of its answers the text was made of: there is nothing to learn from
 
     exit 2
     --- stdout

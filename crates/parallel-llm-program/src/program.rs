@@ -9,7 +9,7 @@ use std::time::Duration;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
-use crate::command::{self, Command, CommandContext, Serve};
+use crate::command::{self, Command, CommandContext, Serve, Work};
 use crate::exit;
 use crate::server;
 use crate::staging;
@@ -77,10 +77,11 @@ fn start(
     let broken =
         |error: std::io::Error| Failure::new(Code::Internal, format!("the runtime cannot start: {error}"));
     let here = std::env::current_dir().unwrap_or_default();
-    let settings = if command.is_of_demo() {
-        Settings::of_demo(environment, &here, &command.overrides())?
-    } else {
-        Settings::load(environment, &here, &command.overrides())?
+    let settings = match &command {
+        command if command.is_of_demo() => Settings::of_demo(environment, &here, &command.overrides())?,
+        // It says itself what cannot be read, and checks the rest.
+        Command::Work(Work::Doctor(_)) => Settings::load_readable(environment, &here)?,
+        command => Settings::load(environment, &here, &command.overrides())?,
     };
     // A command shows its run itself; a server has only its log.
     let level = match command {

@@ -261,6 +261,9 @@ pub(crate) fn parse(what: &str, text: &str) -> Result<Url, Failure> {
         let failure = Failure::new(Code::SettingsInvalid, format!("{what} {why}"));
         Err(failure.with_next(Next::WriteAs("https://openrouter.ai/api/v1".into())))
     };
+    if !text.contains("://") {
+        return invalid("does not begin with `https://` or `http://`");
+    }
     let Ok(url) = Url::parse(text) else { return invalid("cannot be read") };
     if !matches!(url.scheme(), "https" | "http") {
         return invalid("is neither https nor http");

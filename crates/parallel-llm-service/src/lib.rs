@@ -27,7 +27,9 @@ pub use ask::{
     Decision, Detached, Excess, Fingerprint, Leaving, Order, Question, Quote, QuotedCost, Shutdown,
     Unapproved, UnknownApproval, Waiting,
 };
-pub use batch::{BatchResults, Batches, JobOutcome, Line, Submission, Submitted, WorkScope, Worker};
+pub use batch::{
+    BatchResults, Batches, JobOutcome, LINE_EXAMPLE, Line, Submission, Submitted, WorkScope, Worker,
+};
 pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, Remedy, size};
 pub use lazy::Lazy;
 pub use models::{

@@ -8,7 +8,7 @@ use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::{Attempt, Event};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{
-    Answer, Code, ModelRef, PicoUsd, ProviderId, Recorded, Reopening, Run, RunPlan, SeatStatus, Usage,
+    Answer, Code, ModelRef, PicoUsd, ProviderId, Recorded, Reopening, Run, RunPlan, Seat, SeatStatus, Usage,
 };
 
 use crate::row::call_row::{CallEnd, CallKey, CallSpend, FirstToken, HeardCall, ReconciledCall, SentCall};
@@ -37,6 +37,13 @@ pub(crate) struct Demanded {
 }
 
 impl Demanded {
+    /// The demand of a run that begins, with these synthesizers.
+    pub(crate) fn of_run(plan: &RunPlan, chain: &[Seat]) -> Self {
+        let slots = plan.called(&plan.seats, chain, &plan.steps);
+        let worst_case = plan.worst_case_of(&plan.seats, chain, &plan.steps);
+        Self { reservations: reservations(plan, slots), unpriced: worst_case.unpriced().to_vec() }
+    }
+
     /// The demand of one request that can cost this much at most; `None` if its price is unknown.
     pub(crate) fn of_call(plan: &RunPlan, slot: CallerSlot, worst_case: Option<PicoUsd>) -> Self {
         let Some(seat) = plan.seat_at(slot) else { return Self::default() };
@@ -146,13 +153,7 @@ impl<'a> Effect<'a> {
 /// `run` is the run before them. `None` if they begin nothing.
 pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Demanded> {
     events.iter().find_map(|recorded| match Effect::of(&recorded.event) {
-        Effect::Begins => {
-            let plan = &run.plan;
-            let slots = plan.called(&plan.seats, run.chain(), &plan.steps);
-            let worst_case = plan.worst_case_of(&plan.seats, run.chain(), &plan.steps);
-            let unpriced = worst_case.unpriced().to_vec();
-            Some(Demanded { reservations: reservations(plan, slots), unpriced })
-        }
+        Effect::Begins => Some(Demanded::of_run(&run.plan, run.chain())),
         Effect::Continues(reopening) => {
             let worst_case = reopening.worst_case(&run.plan, run.chain());
             let plan = reopening.extend(&run.plan);

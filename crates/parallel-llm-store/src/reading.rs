@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::value::next::{Advice, Operation};
+use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
 
 use crate::database::Reader;
@@ -201,7 +201,11 @@ fn named(reader: &Reader<'_>, name: &str, asked_by: Option<&str>) -> Result<Name
     match found.as_slice() {
         [run_id] if !name.is_empty() => Ok(NamedRuns::One(*run_id)),
         [] | [_] => {
-            Err(Failure::new(Code::RunNotFound, format!("no run has an id that begins with `{name}`")))
+            let failure =
+                Failure::new(Code::RunNotFound, format!("no run has an id that begins with `{name}`"));
+            // Names of the newest run in other programs.
+            let is_newest = ["last", "latest", "newest"].iter().any(|known| known.eq_ignore_ascii_case(name));
+            Err(if is_newest { failure.with_next(Next::Meant(NEWEST.into())) } else { failure })
         }
         several => {
             let mut runs = Vec::new();

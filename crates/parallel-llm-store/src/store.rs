@@ -171,6 +171,11 @@ impl Store {
         Ok(known.map(|known| known.run_id))
     }
 
+    /// Checks that the day's limits of this plan leave room for it. Beginning the run checks again.
+    pub async fn check_limits(&self, plan: &RunPlan) -> Result<(), Failure> {
+        limits::check_plan(&self.shared.database, plan).await
+    }
+
     /// Checks that the day's limits of this plan leave room for one more request of this slot, counting durable
     /// requests.
     pub async fn check_call(

@@ -175,7 +175,7 @@ async fn a_day_limit_counts_spent_reserved_and_requested_money() {
         (refused.code, &*refused.message),
         (
             Code::Budget,
-            "the run may cost up to $1.00; of the day's limit of $3.00, $0.00 are spent and $3.00 held for runs under \
+            "the run may cost up to $1.00; of the day's limit of $3.00, $0.00 is spent and $3.00 held for runs under \
              way"
         )
     );
@@ -190,9 +190,9 @@ async fn a_day_limit_counts_spent_reserved_and_requested_money() {
     store.append(first, recorded(4, vec![paid, failed(2, 1, Retry::Never, None)])).await.unwrap();
     let refused = begin(store, 5, limited, both()).await.unwrap_err();
     let expected =
-        "are spent, up to $0.50 more by calls whose cost is unknown and $2.00 held for runs under way";
+        "is spent, up to $0.50 more by calls whose cost is unknown and $2.00 held for runs under way";
     assert!(refused.message.ends_with(expected), "{}", refused.message);
-    assert!(!refused.message.contains("$0.50 are spent"), "{}", refused.message);
+    assert!(!refused.message.contains("$0.50 is spent"), "{}", refused.message);
     // Closing a run releases its reservations.
     let lease = full.unwrap();
     let nothing = Event::Cancelled { attempt: seat(1, 1), answer: None, cost: None };
@@ -225,7 +225,7 @@ async fn a_provider_that_bills_above_its_price_is_stopped_at_the_limit() {
         (refused.code, &*refused.message),
         (
             Code::Budget,
-            "the call may cost up to $0.50; of the day's limit of $1.00, $3.00 are spent and $0.00 held for runs under \
+            "the call may cost up to $0.50; of the day's limit of $1.00, $3.00 is spent and $0.00 held for runs under \
              way"
         )
     );
@@ -253,7 +253,7 @@ async fn a_limit_of_one_provider_counts_only_its_calls() {
     let refused = begin(store, 3, elsewhere(one), Vec::new()).await.unwrap_err();
     assert_eq!(
         refused.message,
-        "the run may cost up to $0.50; of the day's limit of $1.00 for `openrouter`, $0.00 are spent and $1.00 held \
+        "the run may cost up to $0.50; of the day's limit of $1.00 for `openrouter`, $0.00 is spent and $1.00 held \
          for runs under way"
     );
     let held = "SELECT place || ' ' || provider || ' ' || pico_usd FROM holds";

@@ -10,7 +10,7 @@ use crate::request::flow::FlowStage;
 use crate::request::panel::{ModelRef, PanelEntry, SEATS_MAX, Seat, SeatNumber};
 use crate::request::persona_prompt::PersonaPrompt;
 use crate::request::strategy::{Extractor, StrategyChoice};
-use crate::request::{AnswerLine, Effort, Equivalence, Message, RunRequest, persona};
+use crate::request::{AnswerLine, Effort, Equivalence, Message, OUTPUT_TOKENS_MAX, RunRequest, persona};
 use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -44,8 +44,8 @@ impl Sampling {
         if request.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
             return usage("the temperature must be between 0 and 2");
         }
-        if request.max_tokens == Some(0) {
-            return usage("`max_tokens` is a whole number above 0");
+        if request.max_tokens.is_some_and(|tokens| !(1..=OUTPUT_TOKENS_MAX).contains(&tokens)) {
+            return usage(&format!("`max_tokens` is a whole number from 1 to {OUTPUT_TOKENS_MAX}"));
         }
         if request.deadline_ms == Some(0) {
             return usage("the deadline is longer than nothing");
@@ -204,6 +204,11 @@ pub(super) fn resolve_chain(
     for reference in by_hand.into_iter().chain(configured) {
         let entry = parse(reference, terms)?;
         persona::refuse(&entry)?;
+        if entry.count > 1 && by_hand == Some(reference) {
+            let message = format!("a synthesizer has one seat, and `{reference}` names {}", entry.count);
+            let meant = reference.replacen(&format!("*{}", entry.count), "", 1);
+            return Err(Failure::new(Code::Usage, message).with_next(Next::WriteAs(meant.into())));
+        }
         match known(&entry.model, terms) {
             Err(unknown) if by_hand == Some(reference) => return Err(unknown),
             Err(unknown) => warnings.push(Warning::of("settings", &unknown)),
@@ -269,11 +274,23 @@ pub(super) fn parse(reference: &str, terms: &Terms<'_>) -> Result<PanelEntry, Fa
     Ok(entry)
 }
 
+/// Ends the name of what costs nothing.
+const FREE: &str = ":free";
+
 /// Fails if a live catalogue lacks the model.
 fn known(model: &ModelRef, terms: &Terms<'_>) -> Result<(), Failure> {
     let listed = terms.catalogues.get(&model.provider).filter(|catalogue| catalogue.is_live());
-    let Some(catalogue) = listed.filter(|_| info(model, terms).is_none()) else { return Ok(()) };
-    Err(unknown::failure(model, terms.providers, catalogue))
+    let Some(catalogue) = listed else { return Ok(()) };
+    match info(model, terms) {
+        // A free variant is a model of its own in the list, and is not there otherwise.
+        Some(paid) if model.model.ends_with(FREE) && !paid.id.ends_with(FREE) => {
+            let message = format!("the model `{model}` is unknown: `{}` is not offered for free", paid.id);
+            let meant = ModelRef { model: paid.id.clone(), ..model.clone() }.to_string();
+            Err(Failure::new(Code::ModelUnknown, message).with_next(Next::Meant(meant.into())))
+        }
+        Some(_) => Ok(()),
+        None => Err(unknown::failure(model, terms.providers, catalogue)),
+    }
 }
 
 /// The catalogue's entry for a model. Only the catalogue of its own provider counts: another provider may have the same

@@ -142,6 +142,13 @@ impl RunPlan {
         models
     }
 
+    /// What models add to the worst case that their provider does not list. With a limit they are not asked, and without one
+    /// nobody knows what they cost.
+    pub fn unlisted(&self) -> WorstCase {
+        let seats = self.models().filter(|seat| seat.price_source == PriceSource::Unlisted);
+        seats.map(|seat| WorstCase::of(&seat.model, None)).sum()
+    }
+
     /// The slots that may be called: those of [`Self::called`], and those called if others fail.
     fn callable<'a>(
         &self,

@@ -50,9 +50,9 @@ impl Effort {
         nearest.unwrap_or(self)
     }
 
-    /// The level with this word.
+    /// The level with this word, in any case.
     pub fn by_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|effort| effort.word() == word)
+        Self::ALL.iter().copied().find(|effort| effort.word().eq_ignore_ascii_case(word))
     }
 }
 

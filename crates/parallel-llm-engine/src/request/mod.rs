@@ -26,6 +26,9 @@ pub use message::{
     Part, Role,
 };
 
+/// The largest output cap of a call in tokens, several times that of any model: a larger one is a typing error.
+pub const OUTPUT_TOKENS_MAX: u32 = 1_000_000;
+
 /// How much of a run the store keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

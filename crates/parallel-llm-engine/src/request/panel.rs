@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::catalogue::{Inputs, Price, PriceSource};
 use crate::request::persona_prompt::{self, PersonaPrompt, Stance};
-use crate::request::{Effort, Message, Part, Role};
+use crate::request::{Effort, Message, OUTPUT_TOKENS_MAX, Part, Role};
 use crate::text::short_answer::line;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -324,7 +324,10 @@ impl PanelEntry {
         let options = written.options.map(|options| parse_options(text, options)).transpose()?;
         let count = written.count.map_or(Ok(1), |count| parse_count(text, count))?;
         let (provider, model) = match written.name.split_once(':') {
-            Some((provider, model)) if is_provider(provider) => (ProviderId(provider.to_owned()), model),
+            // All ids of providers are in lower case.
+            Some((provider, model)) if is_provider(&provider.to_ascii_lowercase()) => {
+                (ProviderId(provider.to_ascii_lowercase()), model)
+            }
             _ => (default.clone(), written.name),
         };
         let plain =
@@ -411,9 +414,9 @@ fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
                 read.temperature = Some(temperature.ok_or_else(|| refused(why, "temperature=0.7"))?);
             }
             "max_tokens" => {
-                let tokens = value.parse().ok().filter(|tokens| *tokens > 0);
-                let why = "`max_tokens` is a whole number above 0";
-                read.max_tokens = Some(tokens.ok_or_else(|| refused(why, "max_tokens=2000"))?);
+                let tokens = value.parse().ok().filter(|tokens| (1..=OUTPUT_TOKENS_MAX).contains(tokens));
+                let why = || format!("`max_tokens` is a whole number from 1 to {OUTPUT_TOKENS_MAX}");
+                read.max_tokens = Some(tokens.ok_or_else(|| refused(&why(), "max_tokens=2000"))?);
             }
             "effort" => {
                 let why = || format!("`effort` is one of {}", efforts());

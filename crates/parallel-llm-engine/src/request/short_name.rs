@@ -16,6 +16,8 @@ const ALIAS_MARK: char = '~';
 const NEWEST: &str = "-latest";
 /// Part the words of a name.
 const SEPARATORS: [char; 4] = ['-', '_', '/', ' '];
+/// The fewest digits of a date: a month and a day.
+const DATE_DIGITS_MIN: usize = 4;
 /// The most similar names that are suggested: more are no suggestion.
 const SIMILAR_MAX: usize = 3;
 
@@ -87,6 +89,10 @@ impl Catalogue {
         if name.contains('/') {
             return self.nearest(name).into_iter().collect();
         }
+        let meant = self.meant(name);
+        if !meant.is_empty() {
+            return meant;
+        }
         let count = words(name).len();
         let ids = self.models().iter().map(|model| &*model.id);
         let parts = ids.flat_map(|id| word_runs(id, count).into_iter().map(move |part| (part, id)));
@@ -96,6 +102,27 @@ impl Catalogue {
         similar.truncate(SIMILAR_MAX);
         similar
     }
+}
+
+impl Catalogue {
+    /// The listed ids that are this short name if points are written as hyphens, or if it ends with a date that they lack.
+    fn meant(&self, name: &str) -> Vec<&str> {
+        let written = |name: &str| name.to_ascii_lowercase().replace('.', "-");
+        let asked = written(name);
+        let undated = asked.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '-');
+        let is_dated = asked[undated.len()..].bytes().filter(u8::is_ascii_digit).count() >= DATE_DIGITS_MIN;
+        let is_meant = |id: &&str| {
+            let known = written(id.split_once('/').map_or(id, |(_, name)| name));
+            known == asked || (is_dated && asked.strip_prefix(&known).is_some_and(is_date))
+        };
+        let ids: BTreeSet<&str> = self.models().iter().map(|model| &*model.id).filter(is_meant).collect();
+        ids.into_iter().take(SIMILAR_MAX).collect()
+    }
+}
+
+/// Whether the end of a name is a date: `-2024-08-06`, `-20240806`, `-0806`.
+fn is_date(end: &str) -> bool {
+    end.starts_with('-') && end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
 /// The id without this variant; `None` for another variant.

@@ -470,7 +470,7 @@ impl SeatView {
 }
 
 fn given_up() -> Failure {
-    Failure::new(Code::Cancelled, "given up before it had answered")
+    Failure::new(Code::Cancelled, "given up before an answer came")
 }
 
 fn failed_status(failure: &Failure, attempt: Attempt) -> SeatStatus {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::strategy::Strategy;
+use parallel_llm_engine::request::{OUTPUT_TOKENS_MAX, StoreMode};
 use parallel_llm_engine::{Effort, Failure, PicoUsd, RunRequest};
 use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
@@ -64,7 +64,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument { name: "temperature", kind: Kind::Number(2.0), about: "Of each model.", example: "0.7" },
     Argument {
         name: "max_tokens",
-        kind: Kind::Whole(1, 1_000_000),
+        kind: Kind::Whole(1, OUTPUT_TOKENS_MAX as u64),
         about: "Output cap of each model, reasoning included.",
         example: "16000",
     },

@@ -119,7 +119,7 @@ fn what_cannot_be_honoured_is_refused_by_its_name() {
     400 unsupported_parameter audio: `audio` cannot be honoured as `{"format":"mp3","voice":"ash"}`: a panel answers in text: leave `audio` out
     400 invalid_value temperature: `temperature` is a number from 0 to 2: for example 0.7
     400 invalid_type temperature: `temperature` cannot be used: invalid type: string "hot", expected a number: see `GET /openapi.json`
-    400 invalid_value max_tokens: `max_tokens` is a whole number above 0: for example 16000
+    400 invalid_value max_tokens: `max_tokens` is a whole number from 1 to 1000000: for example 16000
     400 invalid_type max_completion_tokens: `max_completion_tokens` cannot be used: invalid value: integer `-1`, expected a whole number: see `GET /openapi.json`
     400 invalid_type reasoning_effort: `reasoning_effort` cannot be used: there is no `hihg`, expected one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`: see `GET /openapi.json`
     400 unsupported_parameter stream_options.include_obfuscation: `stream_options.include_obfuscation` cannot be honoured as `true`: there is no padding: leave `stream_options.include_obfuscation` out
@@ -199,7 +199,7 @@ fn what_a_response_cannot_honour_is_refused_by_its_name() {
     400 unsupported_parameter text: `text` cannot be honoured as `{"format":{"name":"a","schema":{},"type":"json_schema"}}`: the form of a fused answer is not enforced: leave `text` out
     400 unsupported_parameter truncation: `truncation` cannot be honoured as `"auto"`: a conversation is never cut silently: leave `truncation` out
     400 unsupported_parameter include: `include` cannot be honoured as `["reasoning.encrypted_content"]`: there is nothing else to include: leave `include` out
-    400 invalid_value max_output_tokens: `max_output_tokens` is a whole number above 0: for example 16000
+    400 invalid_value max_output_tokens: `max_output_tokens` is a whole number from 1 to 1000000: for example 16000
     400 invalid_type metadata.a: `metadata.a` cannot be used: invalid type: integer `1`, expected a string: see `GET /openapi.json`
     400 unknown_parameter messages: there is no field `messages`: leave `messages` out
     400 unsupported_parameter input[0].encrypted_content: `input[0].encrypted_content` cannot be honoured as `"gAAA"`: the models of a panel are not told the reasoning of others: leave `input[0].encrypted_content` out

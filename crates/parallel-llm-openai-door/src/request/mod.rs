@@ -15,7 +15,7 @@ mod unique;
 
 use std::time::Duration;
 
-use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::request::{OUTPUT_TOKENS_MAX, StoreMode};
 use parallel_llm_engine::value::next::{Argument, Next};
 use parallel_llm_engine::{Code, Effort, Failure, Lineage, Message, Role, RunId, RunRequest};
 use parallel_llm_service::Question;
@@ -150,8 +150,9 @@ fn without_stream() -> Refusal {
 
 /// The output cap of this name, which is above 0.
 fn check_cap(name: &'static str, cap: Option<u32>) -> Result<Option<u32>, Refusal> {
-    if cap == Some(0) {
-        let failure = Failure::new(Code::Usage, format!("`{name}` is a whole number above 0"));
+    if cap.is_some_and(|tokens| !(1..=OUTPUT_TOKENS_MAX).contains(&tokens)) {
+        let message = format!("`{name}` is a whole number from 1 to {OUTPUT_TOKENS_MAX}");
+        let failure = Failure::new(Code::Usage, message);
         return Err(Refusal::field(name, "invalid_value", failure.with_next(Next::Example("16000".into()))));
     }
     Ok(cap)

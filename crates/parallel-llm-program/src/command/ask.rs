@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
+use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::request::strategy::AUTO;
 use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::Next;
@@ -18,12 +20,12 @@ use super::outgoing::{Outgoing, Source};
 use super::prompt::PromptText;
 use super::template::Template;
 use super::view::{Leaving, ProgressStyle, View};
-use super::{CommandContext, answer_file, dry_run, flow, near_file, prompt, second_model};
+use super::{CommandContext, answer_file, dry_run, flow, near_file, preset_as_model, prompt, second_model};
 use crate::exit;
 use crate::terminal::summary;
 use parallel_llm_service::Question;
 use parallel_llm_service::attachment::{AttachmentTally, Attachments};
-use parallel_llm_settings::settings::{Named, NamedFlow, Settings, duration_ms};
+use parallel_llm_settings::settings::{Named, NamedFlow, Settings, duration_ms, split_models};
 use parallel_llm_settings::signals::Signals;
 
 pub(super) use answer::{begun, exit_code, finish};
@@ -73,6 +75,7 @@ pub struct Ask {
     pub allow_secret_file: bool,
     /// Instructions in front of the question
     #[arg(long, value_name = "TEXT", help_heading = QUESTION)]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub system: Option<String>,
     /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
     #[arg(short, long = "model", value_name = "MODEL", help_heading = MODELS)]
@@ -111,7 +114,7 @@ pub struct Ask {
     pub budget: Option<PicoUsd>,
     /// Output cap of each call in tokens, reasoning included
     #[arg(long, value_name = "TOKENS", help_heading = SPENDING)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTPUT_TOKENS_MAX)))]
     pub max_tokens: Option<u32>,
     /// Use the stored answer to the very same question if it is no older than this, such as 1h
     #[arg(long, value_name = "DURATION", conflicts_with = "fresh", help_heading = SPENDING)]
@@ -160,7 +163,7 @@ pub struct Ask {
     #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
     /// The folder in which the run's folder is made
-    #[arg(long, value_name = "DIR", help_heading = FILES)]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_files", help_heading = FILES)]
     pub output_dir: Option<String>,
     /// Write no files
     #[arg(long, help_heading = FILES)]
@@ -245,6 +248,7 @@ impl Ask {
     /// The question, moved out of the flags.
     fn question(&mut self, message: Message) -> Result<Question, Failure> {
         check_single(&self.models)?;
+        check_synthesizer(self.synthesizer.as_deref())?;
         let system = self.system.take().map(|text| Message::text(Role::System, text));
         let messages = system.into_iter().chain([message]).collect();
         let request = RunRequest {
@@ -294,7 +298,9 @@ impl Ask {
             prompt.text = template.prompt(&prompt.text)?;
             prompt.parts.insert(0, template.outgoing());
         }
-        self.attachments.iter().try_for_each(|path| prompt::attach(path, &mut attachments))?;
+        self.attachments
+            .iter()
+            .try_for_each(|path| prompt::attach(path, &mut attachments, &context.console))?;
         self.system.iter().try_for_each(|text| attachments.check_typed("the text of `--system`", text))?;
         self.output.iter().try_for_each(|path| answer_file::check_apart(path, &attachments))?;
         for note in prompt::notes(&self.prompt, &self.attachments, &attachments) {
@@ -353,7 +359,7 @@ fn temperature(text: &str) -> Result<f64, String> {
 }
 
 /// Refuses a list of models behind one `-m`. A comma only separates the options of a model.
-fn check_single(models: &[String]) -> Result<(), Failure> {
+pub(super) fn check_single(models: &[String]) -> Result<(), Failure> {
     let separates = |letter: char| letter == ',' || letter.is_whitespace();
     let is_list =
         |model: &&String| model.split('@').next().is_some_and(|name| name.trim().contains(separates));
@@ -362,6 +368,15 @@ fn check_single(models: &[String]) -> Result<(), Failure> {
     let each: Vec<String> = each.map(|model| format!("-m {model}")).collect();
     let message = format!("`-m` takes one model, not the list `{list}`");
     Err(Failure::new(Code::ModelInvalid, message).with_next(Next::WriteAs(each.join(" ").into())))
+}
+
+/// Refuses a list behind `--synthesizer`: those of the settings come after the one that is named.
+pub(super) fn check_synthesizer(named: Option<&str>) -> Result<(), Failure> {
+    let models = named.map(split_models).unwrap_or_default();
+    let [first, _, ..] = models.as_slice() else { return Ok(()) };
+    let message = format!("`--synthesizer` takes one model, not the list `{}`", named.unwrap_or_default());
+    let next = Next::WriteAs(format!("--synthesizer {first}").into());
+    Err(Failure::new(Code::ModelInvalid, message).with_next(next))
 }
 
 fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
@@ -386,6 +401,7 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     let settings = &context.service.settings;
     ask.set_strategy(settings)?;
     second_model::check(&ask.behind_models, &context.service.models).await?;
+    preset_as_model::check(context, &ask.models).await?;
     ask.resolve_continued(context).await?;
     let Draft { message, attached, parts } = ask.draft(context).await?;
     let mut question = ask.question(message)?;

@@ -85,7 +85,8 @@ pub(super) async fn complete(context: &CommandContext<'_>, complete: &Complete) 
 /// Writes the pages.
 pub(super) fn write_man(console: &Console, man: &Man) -> Result<u8, Failure> {
     write(&man.folder).map_err(|error| {
-        let message = format!("the manual pages cannot be written to `{}`: {error}", man.folder.display());
+        let why = if man.folder.is_dir() { error.to_string() } else { "there is no such folder".to_owned() };
+        let message = format!("the manual pages cannot be written to `{}`: {why}", man.folder.display());
         Failure::new(Code::OutputUnwritable, message).with_next(Next::NameWith("man FOLDER".into()))
     })?;
     console.say(&format!("the manual pages are in {}", man.folder.display()));

@@ -24,5 +24,9 @@ pub(super) fn run(context: &CommandContext<'_>, command: &ConfigCommand) -> u8 {
         format!("{:<widest$} = {}{from}", setting.name, setting.value)
     });
     context.console.page(&lines.collect::<Vec<_>>().join("\n"));
+    if let Some(paths) = &context.service.settings.config_paths {
+        let there = if paths.user_file.exists() { "" } else { ", which is not there yet" };
+        context.console.say(&format!("your own file: {}{there}", context.console.path(&paths.user_file)));
+    }
     exit::ANSWER
 }

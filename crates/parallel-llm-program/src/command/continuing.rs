@@ -1,5 +1,6 @@
 //! Continuing a run: `runs wait`, `resume`, `add`, `synthesize` and `replay`.
 
+use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
 
 use super::CommandContext;
@@ -58,7 +59,7 @@ pub struct Means {
     pub allowance: Allowance,
     /// Output cap of each call in tokens, reasoning included
     #[arg(long, value_name = "TOKENS")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTPUT_TOKENS_MAX)))]
     pub max_tokens: Option<u32>,
 }
 
@@ -172,19 +173,20 @@ pub(super) async fn resume(context: &CommandContext<'_>, resume: &Resume) -> Res
 
 /// Asks further models.
 pub(super) async fn add(context: &CommandContext<'_>, add: Add) -> Result<u8, Failure> {
-    let request = RunRequest { models: Some(add.models), ..add.means.request() };
+    ask::check_single(&add.models)?;
+    let request = RunRequest { models: Some(add.models), ..add.means.request()? };
     go_on(context, &add.run, Continuation::Add(request), &add.shown).await
 }
 
 /// Makes another text of the answers.
 pub(super) async fn synthesize(context: &CommandContext<'_>, synthesize: Synthesize) -> Result<u8, Failure> {
-    go_on(context, &synthesize.run, Continuation::Rewrite(synthesize.means.request()), &synthesize.shown)
+    go_on(context, &synthesize.run, Continuation::Rewrite(synthesize.means.request()?), &synthesize.shown)
         .await
 }
 
 /// Tries another strategy on the answers.
 pub(super) async fn replay(context: &CommandContext<'_>, replay: Replay) -> Result<u8, Failure> {
-    let request = RunRequest { strategy: Some(replay.strategy), ..replay.means.request() };
+    let request = RunRequest { strategy: Some(replay.strategy), ..replay.means.request()? };
     go_on(context, &replay.run, Continuation::Rewrite(request), &replay.shown).await
 }
 
@@ -205,12 +207,13 @@ async fn go_on(
 }
 
 impl Means {
-    fn request(self) -> RunRequest {
-        RunRequest {
+    fn request(self) -> Result<RunRequest, Failure> {
+        ask::check_synthesizer(self.synthesizer.as_deref())?;
+        Ok(RunRequest {
             synthesizer: self.synthesizer,
             budget: self.allowance.budget,
             max_tokens: self.max_tokens,
             ..RunRequest::default()
-        }
+        })
     }
 }

@@ -117,13 +117,15 @@ async fn agrees(context: &CommandContext<'_>, is_agreed: bool, planned: &Probe) 
         context.console.say(&format!("`--deep` {offer}"));
         return true;
     }
-    context.console.write(&format!("`--deep` {offer}. Go on? [y/N] "));
+    context.console.say(&format!("`--deep` {offer}."));
+    context.console.write("Go on? [y/N] ");
     let read = || {
         let mut line = String::new();
         // An unreadable stdin is no agreement.
         std::io::stdin().read_line(&mut line).map(|_| line).unwrap_or_default()
     };
     let line = tokio::task::spawn_blocking(read).await.unwrap_or_default();
+    context.console.end_reply(&line);
     matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 

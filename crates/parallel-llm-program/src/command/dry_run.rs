@@ -54,7 +54,10 @@ pub(super) async fn run(
     quote.check()?;
     match quote.plan() {
         // The stored answer of an earlier run asks nobody.
-        Some(plan) if !has_cached => check_models(context, plan),
+        Some(plan) if !has_cached => {
+            quote.check_day().await?;
+            check_models(context, plan)
+        }
         _ => Ok(exit::ANSWER),
     }
 }
@@ -118,16 +121,17 @@ fn names(models: &[ModelRef]) -> Vec<String> {
 
 fn report(plan: &RunPlan, sent: &Sent, cached: Option<RunId>) -> serde_json::Value {
     let model = |seat: &Seat| seat.model.to_string();
+    let worst_case = plan.worst_case.clone().plus(&plan.unlisted());
     let mut report = json!({
         "schema": 1,
         "strategy": plan.strategy.name(),
         "models": plan.seats.iter().map(model).collect::<Vec<_>>(),
         "synthesizers": plan.strategy.fusers(&plan.synthesizers).iter().map(model).collect::<Vec<_>>(),
         "equivalence_model": plan.equivalence.as_ref().map(model),
-        "cost_likely_usd": plan.worst_case.known().map(|_| plan.likely_cost().as_usd()),
-        "cost_max_usd": plan.worst_case.known().map(|_| plan.most().as_usd()),
-        "models_without_price": plan.worst_case.unpriced().len(),
-        "unpriced_models": names(plan.worst_case.unpriced()),
+        "cost_likely_usd": worst_case.known().map(|_| plan.likely_cost().as_usd()),
+        "cost_max_usd": worst_case.known().map(|_| plan.most().as_usd()),
+        "models_without_price": worst_case.unpriced().len(),
+        "unpriced_models": names(worst_case.unpriced()),
         "estimated_prices": names(&plan.estimated()),
         "budget_usd": plan.budget.limit_as_usd(),
     });

@@ -18,7 +18,7 @@ use crate::terminal::console::Tone;
 use crate::terminal::flow_picture::{self, WIDTH};
 use crate::terminal::plain;
 use crate::terminal::table::Column;
-use crate::terminal::vocabulary;
+use crate::terminal::vocabulary::{self, counted};
 
 /// The version of the JSON format.
 const SCHEMA: u32 = 1;
@@ -114,13 +114,24 @@ pub(super) fn read(path: &str) -> Result<NamedFlow, Failure> {
     FlowFile::read(Path::new(path)).flow.map_err(|errors| errors.failure())
 }
 
+/// Fails if no preset and no flow has this name, and says so of a file that has it.
+fn known(settings: &Settings, text: &str) -> Result<(), Failure> {
+    settings.named(text).map(drop).map_err(|failure| {
+        if !Path::new(text).is_file() {
+            return failure;
+        }
+        let message = format!("{}; a file of that name is named with its folder", failure.message);
+        Failure::new(failure.code, message).with_next(Next::Meant(format!("./{text}").into()))
+    })
+}
+
 /// A question to whatever has this name, or to the flow in this file.
 fn named(settings: &Settings, text: &str) -> Result<Question, Failure> {
     let mut question = any_question();
     if is_file(text) {
         question.flow = Some(Box::new(read(text)?));
     } else {
-        settings.named(text)?;
+        known(settings, text)?;
         question.preset = Some(text.to_owned());
     }
     Ok(question)
@@ -292,7 +303,7 @@ fn file_of(settings: &Settings, text: &str) -> Result<FlowFile, Failure> {
         return Ok(file.clone());
     }
     // Fails for a name that nothing has.
-    settings.named(text)?;
+    known(settings, text)?;
     let failure = Failure::new(Code::Usage, format!("`{text}` is a preset, which the settings file holds"));
     Err(failure.with_next(Next::Type(format!("{} flow show {text}", called::name()).into())))
 }
@@ -338,8 +349,4 @@ fn mistakes(errors: &FlowErrors) -> Value {
         })
     };
     errors.errors.iter().map(mistake).collect()
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

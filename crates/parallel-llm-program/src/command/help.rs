@@ -121,6 +121,7 @@ fn laid_out(command: Command) -> Command {
         .arg(help)
         .mut_args(|argument| {
             // `--budget -1` is a wrong amount, not an unknown flag `-1`.
+            let argument = argument.ignore_case(true);
             let takes_value = argument.get_action().takes_values() && !argument.is_positional();
             if takes_value { argument.allow_negative_numbers(true) } else { argument }
         })

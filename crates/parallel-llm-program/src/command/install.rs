@@ -325,6 +325,7 @@ pub(super) fn ask(context: &CommandContext<'_>, question: &str) -> Result<bool, 
     let mut reply = String::new();
     let read = std::io::stdin().lock().take(REPLY_BYTES_MAX).read_line(&mut reply);
     read.map_err(|error| Failure::new(Code::Usage, format!("the answer cannot be read: {error}")))?;
+    context.console.end_reply(&reply);
     Ok(matches!(reply.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 

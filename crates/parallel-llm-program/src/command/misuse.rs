@@ -7,10 +7,11 @@ use std::path::Path;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::{MachineStep, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd};
-use parallel_llm_settings::settings::Settings;
+use parallel_llm_settings::settings::{Environment, Settings};
 
 use super::{help, synonyms, typed_line};
 use crate::called;
@@ -44,8 +45,7 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
             if let Some(step) = as_value(flag, &path, arguments) {
                 return failure(format!("`{flag}` is no flag of `{}`", path.join(" "))).with_next(step);
             }
-            let after = following(flag, arguments);
-            unknown_flag(flag, &path, after.first().copied(), failure(format!("there is no flag `{flag}`")))
+            unknown_flag(flag, &path, arguments, failure(format!("there is no flag `{flag}`")))
         }
         (ErrorKind::UnknownArgument, Some(extra), _) => further_argument(extra, &path, arguments, failure),
         (ErrorKind::InvalidSubcommand, ..) => unknown_command(error, &path, arguments, failure),
@@ -81,22 +81,27 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     }
 }
 
-/// An amount in USD, or a count of tokens, as the program reads it, if it is written in another way.
+/// An amount in USD, a count of tokens or a temperature, as the program reads it, if it is written in another way.
 fn amount(argument: &str, value: &str) -> Option<Next> {
     let value = value.trim().to_lowercase();
-    let plain = if argument.contains("budget") {
+    let plain = if argument.contains("temperature") {
+        let plain = value.replace(',', ".");
+        plain.parse().ok().filter(|number: &f64| (0.0..=2.0).contains(number))?;
+        plain
+    } else if argument.contains("budget") || argument.contains("price") {
         let words = ["usd", "dollars", "dollar"];
         let bare = words.iter().find_map(|word| value.strip_suffix(word)).unwrap_or(&value);
         let plain = bare.trim().trim_matches('$').trim().replace(',', ".");
         PicoUsd::from_decimal(&plain)?;
         plain
-    } else if argument.contains("tokens") {
+    } else if argument.contains("tokens") || argument.contains("context") {
         let (digits, thousands) = match value.strip_suffix('k') {
             Some(digits) => (digits, 1_000),
             None => (&*value, 1),
         };
         let count: u32 = digits.replace(['_', ',', ' ', '\''], "").parse().ok()?;
-        count.checked_mul(thousands).filter(|count| *count > 0)?.to_string()
+        let bounds = if argument.contains("tokens") { 1..=OUTPUT_TOKENS_MAX } else { 1..=u32::MAX };
+        count.checked_mul(thousands).filter(|count| bounds.contains(count))?.to_string()
     } else {
         return None;
     };
@@ -229,7 +234,8 @@ fn as_value(flag: &str, path: &[String], arguments: &[OsString]) -> Option<Next>
     })
 }
 
-fn unknown_flag(flag: &str, path: &[String], after: Option<&str>, failure: Failure) -> Failure {
+fn unknown_flag(flag: &str, path: &[String], arguments: &[OsString], failure: Failure) -> Failure {
+    let after = following(flag, arguments).first().copied();
     let command = path.get(1).map_or("", String::as_str);
     if ["-V", "--version"].contains(&flag) {
         return failure.with_next(Next::Type(format!("{} --version", path[0]).into()));
@@ -262,10 +268,11 @@ fn unknown_flag(flag: &str, path: &[String], after: Option<&str>, failure: Failu
                     .get_short()
                     .is_some_and(|short| name.starts_with(short) && !flag.starts_with("--"))
         };
-        ask.get_arguments().any(is_it).then(|| format!("{} ask {flag} ... \"QUESTION\"", path[0]))
+        ask.get_arguments().any(is_it).then(|| typed_line::asking(arguments))
     };
     if let Some(typed) = of_ask().filter(|_| path.len() == 1) {
-        return failure.with_next(Next::Type(typed.into()));
+        let message = format!("`{flag}` is a flag of `ask`, and no question stands behind it");
+        return Failure::new(Code::Usage, message).with_next(Next::Type(typed.into()));
     }
     // One letter is not like another: only flags with a name are suggested.
     let meant = flag.strip_prefix("--").and_then(|name| {
@@ -314,8 +321,13 @@ fn unknown_command(
 
 /// The answer to `config set NAME VALUE`: no command writes the file of settings, which holds the user's own comments.
 fn set_in_file(name: Option<&str>) -> Failure {
-    let failure =
-        Failure::new(Code::Usage, "no command changes settings: they stand in a file that you write");
+    let here = std::env::current_dir().unwrap_or_default();
+    let file = Settings::user_file_in(&Environment::read(), &here)
+        .map_or_else(|| "a file".to_owned(), |file| format!("`{}`", file.display()));
+    let failure = Failure::new(
+        Code::Usage,
+        format!("no command changes settings: they stand in {file}, which you write"),
+    );
     let meant = name.and_then(|name| {
         let name = name.split('=').next().unwrap_or(name);
         Settings::setting_names()
@@ -347,10 +359,6 @@ fn invalid_value(error: &clap::Error, argument: &str, value: &str) -> String {
     let why = why.map(ToString::to_string).unwrap_or_default();
     let range = why.strip_prefix(&format!("{value} is not in ")).and_then(|range| range.split_once("..="));
     match range {
-        // The largest number of its type means nothing to a user.
-        Some((from, to)) if to == u32::MAX.to_string() => {
-            format!("`{argument}` takes a whole number from {from} on, not `{value}`")
-        }
         Some((from, to)) => {
             format!("`{argument}` takes a whole number from {from} to {to}, not `{value}`")
         }

@@ -28,6 +28,7 @@ mod opened;
 mod outgoing;
 mod parse;
 mod piped;
+mod preset_as_model;
 mod presets;
 mod prompt;
 mod runs;

@@ -29,12 +29,21 @@ pub(super) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == STDIN_MARK
 }
 
+/// Says what is awaited on stdin, if a person is to type it.
+fn invite(what: &str, console: &Console) {
+    if std::io::stdin().is_terminal() {
+        let end = if cfg!(windows) { "Ctrl-Z and Enter" } else { "Ctrl-D" };
+        console.insist(&format!("type {what}, then {end}"));
+    }
+}
+
 /// Attaches stdin, a file, a folder or the files of a pattern.
-pub(super) fn attach(path: &Path, attachments: &mut Attachments) -> Result<(), Failure> {
+pub(super) fn attach(path: &Path, attachments: &mut Attachments, console: &Console) -> Result<(), Failure> {
     if !is_stdin(path) {
         let done = attachments.attach(&near_file::at_home(path));
         return done.map_err(|failure| with_meant(failure, "-a ", path));
     }
+    invite("what to attach", console);
     let bytes = bounded_text::bytes(Stdin, BYTES_MAX, STDIN)?;
     attachments.check_file(STDIN, Path::new(""), &bytes)?;
     attachments.add(Path::new(STDIN), &bytes)
@@ -106,7 +115,13 @@ pub(super) async fn read(
         if is_terminal {
             return Err(Failure::new(Code::PromptEmpty, "no prompt was given"));
         }
-        return Ok(PromptText::of(&read_stdin(attachments)?.into_iter().collect::<Vec<_>>()));
+        let piece = read_stdin(attachments, console)?;
+        return Ok(PromptText::of(&piece.into_iter().collect::<Vec<_>>()));
+    }
+    let from_stdin = parts.iter().filter(|part| *part == STDIN_MARK).count() + usize::from(!stdin_is_free);
+    if from_stdin > 1 && parts.iter().any(|part| part == STDIN_MARK) {
+        let message = format!("`{STDIN_MARK}` stands there {from_stdin} times, and stdin can be read once");
+        return Err(Failure::new(Code::Usage, message).with_next(Next::LeaveOut(STDIN_MARK.into())));
     }
     let mut pieces = Vec::new();
     for part in parts {
@@ -138,9 +153,9 @@ async fn read_part(
     let text = typed(part)?;
     match text.strip_prefix('@') {
         Some(path) => read_file(Path::new(path), attachments, console).await,
-        None if text == STDIN_MARK && is_whole => read_stdin(attachments),
+        None if text == STDIN_MARK && is_whole => read_stdin(attachments, console),
         None if text == STDIN_MARK => {
-            let piece = read_stdin(attachments)?;
+            let piece = read_stdin(attachments, console)?;
             let text = piece.as_ref().map(|piece| piece.text.as_str());
             text.map_or(Ok(()), |text| check_filled(text, STDIN, STDIN_MARK.to_owned())).map(|()| piece)
         }
@@ -167,7 +182,8 @@ fn typed(part: &OsStr) -> Result<&str, Failure> {
     std::str::from_utf8(part.as_encoded_bytes()).map_err(|error| bounded_text::not_utf8("an argument", error))
 }
 
-fn read_stdin(attachments: &mut Attachments) -> Result<Option<Piece>, Failure> {
+fn read_stdin(attachments: &mut Attachments, console: &Console) -> Result<Option<Piece>, Failure> {
+    invite("the question", console);
     take_piped(bounded_text::bytes(Stdin, BYTES_MAX, STDIN)?, attachments)
 }
 
@@ -186,7 +202,17 @@ async fn read_file(
     attachments: &mut Attachments,
     console: &Console,
 ) -> Result<Option<Piece>, Failure> {
+    if path.as_os_str().is_empty() {
+        let message = "`@` stands alone, without the name of a file";
+        return Err(Failure::new(Code::Usage, message).with_next(Advice::NameFileAfterAt));
+    }
     let path = &*near_file::at_home(path);
+    let named = path.to_string_lossy();
+    if named.contains(char::is_whitespace) && is_pattern(path) && !attachment::finds(path) {
+        let message = format!("`@{named}` begins with `@`, which names a file, and there is none");
+        let next = Next::WriteAs(format!("\" @{named}\"` with a blank in front, if it is text").into());
+        return Err(with_meant(Failure::new(Code::Usage, message).with_next(next), "@", path));
+    }
     if path.is_dir() || is_pattern(path) || attachment::is_address(path) {
         return attachments.attach(path).map(|()| None).map_err(|failure| with_meant(failure, "@", path));
     }

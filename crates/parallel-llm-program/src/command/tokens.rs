@@ -5,7 +5,7 @@ use parallel_llm_engine::{Failure, PicoUsd};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::CommandContext;
+use super::{CommandContext, typed_line};
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::table::Column;
@@ -56,7 +56,7 @@ pub struct Create {
 
 /// Revoke a token: it is refused from the next request on
 ///
-/// Shows what would happen, and does nothing without --yes. Its runs stay, and so does its line in `keys list`. A run
+/// Without --yes it shows what would happen, does nothing and exits with 2. Its runs stay, and so does its line in `keys list`. A run
 /// in progress goes on.
 ///
 /// Example: parallel-llm-mcp keys revoke laptop --yes
@@ -107,22 +107,26 @@ pub(super) async fn revoke(context: &CommandContext<'_>, revoke: &Revoke) -> Res
     } else {
         service.access.find_token(&revoke.name).await?
     };
+    let unconfirmed = !revoke.yes && token.state != TokenState::Revoked;
     if revoke.json {
         let object = json!({ "schema": SCHEMA, "done": revoke.yes, "token": token });
         context.console.data(&object.to_string());
-        return Ok(exit::ANSWER);
+    } else {
+        say_revoked(context, &token, revoke.yes);
     }
-    let named = format!("the token `{}` (number {}, ...{})", token.name, token.id, token.last_four);
-    match (revoke.yes, token.state) {
-        (true, _) => context.console.say(&format!("{named} is revoked: it lets nobody in any more")),
-        (false, TokenState::Revoked) => context.console.say(&format!("{named} is revoked already")),
-        (false, _) => {
-            context.console.say(&format!("{named} would let nobody in any more; its runs stay"));
-            let yes = "nothing is revoked yet: say it again with `--yes`";
-            context.console.say(&context.console.tone(Tone::Strong, yes));
-        }
+    if unconfirmed {
+        return Err(typed_line::unconfirmed("nothing is revoked yet"));
     }
     Ok(exit::ANSWER)
+}
+
+fn say_revoked(context: &CommandContext<'_>, token: &TokenLine, is_done: bool) {
+    let named = format!("the token `{}` (number {}, ...{})", token.name, token.id, token.last_four);
+    match (is_done, token.state) {
+        (true, _) => context.console.say(&format!("{named} is revoked: it lets nobody in any more")),
+        (false, TokenState::Revoked) => context.console.say(&format!("{named} is revoked already")),
+        (false, _) => context.console.say(&format!("{named} would let nobody in any more; its runs stay")),
+    }
 }
 
 /// Prints the tokens as a table; nothing if there are none.

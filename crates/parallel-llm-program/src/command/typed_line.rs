@@ -2,6 +2,10 @@
 //! pasted.
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
+
+use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::{Code, Failure};
 
 use crate::called;
 
@@ -21,6 +25,20 @@ pub(super) fn again(arguments: &[OsString], change: impl Fn(usize, &str) -> Opti
         }
     }
     line
+}
+
+/// The call as one of `ask`, with a question unless one is piped.
+pub(super) fn asking(arguments: &[OsString]) -> String {
+    let program = called::name();
+    let line = again(arguments, |_, _| None).replacen(program, &format!("{program} ask"), 1);
+    if std::io::stdin().is_terminal() { format!("{line} {QUESTION}") } else { line }
+}
+
+/// The refusal of a command that needs `--yes`, with the call that has it.
+pub(super) fn unconfirmed(message: impl AsRef<str>) -> Failure {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let line = again(&arguments, |_, _| None);
+    Failure::new(Code::Usage, message).with_next(Next::Type(format!("{line} --yes").into()))
 }
 
 /// An argument as a shell takes it back. Backticks would end its place in a message.

@@ -40,6 +40,8 @@ const TAB: &str = "    ";
 pub struct Console {
     stdout_is_terminal: bool,
     stderr_is_terminal: bool,
+    /// Whether stderr has a width: also a terminal that cannot draw again has one.
+    stderr_has_width: bool,
     coloured: bool,
     is_answer_coloured: bool,
     /// The width the environment gives.
@@ -120,6 +122,7 @@ impl Console {
         Self {
             stdout_is_terminal,
             stderr_is_terminal,
+            stderr_has_width: std::io::stderr().is_terminal(),
             coloured: stderr_is_terminal && may_colour,
             is_answer_coloured: stdout_is_terminal && may_colour,
             columns: environment.columns(),
@@ -306,7 +309,7 @@ impl Console {
 
     /// Prints a line of JSON for programs on stderr; dropped if nobody reads. On a terminal it steers nothing.
     pub fn raw(&self, json: &str) {
-        let line = if self.stderr_is_terminal { safe::escaped_json(json) } else { json.to_owned() };
+        let line = if self.stderr_has_width { safe::escaped_json(json) } else { json.to_owned() };
         self.put(Stream::Err, line, Keep::IfRoom);
     }
 
@@ -330,6 +333,13 @@ impl Console {
         self.writer.put(Stream::Err, self.shown(text).into_owned().into_bytes(), Keep::Always);
     }
 
+    /// Ends the line of a question whose reply was ended by Ctrl-D, which ends no line.
+    pub fn end_reply(&self, reply: &str) {
+        if !reply.ends_with('\n') {
+            self.write("\n");
+        }
+    }
+
     /// Draws on stderr without adding line ends; `false` if it was dropped because the picture before is not read yet.
     pub fn draw(&self, text: &str) -> bool {
         self.writer.put(Stream::Err, self.shown(text).into_owned().into_bytes(), Keep::IfIdle)
@@ -348,7 +358,7 @@ impl Console {
         let text = self.shown(text);
         let is_terminal = match stream {
             Stream::Out => self.stdout_is_terminal,
-            Stream::Err => self.stderr_is_terminal,
+            Stream::Err => self.stderr_has_width,
         };
         if !is_terminal {
             return text.into_owned();
@@ -381,7 +391,7 @@ impl Console {
     /// The beginning of a text as one line of so many characters, and so short that an indented line fits a terminal.
     pub fn excerpt(&self, text: &str, chars_max: usize, indent: usize) -> String {
         let excerpt = safe::excerpt(text, chars_max);
-        if self.stderr_is_terminal {
+        if self.stderr_has_width {
             columns::shortened(&excerpt, self.columns().saturating_sub(indent))
         } else {
             excerpt

@@ -12,6 +12,7 @@ use parallel_llm_engine::{CallerSlot, Event, OutcomeKind, PicoUsd, Recorded, Run
 
 use super::console::Console;
 use super::missing;
+use super::vocabulary::counted;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
@@ -64,15 +65,7 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
 
 fn what(run: &Run, event: &Event) -> String {
     match event {
-        Event::Started { reserved, .. } => {
-            let seats = match run.seats.len() {
-                1 => "1 model".to_owned(),
-                count => format!("{count} models"),
-            };
-            let likely = run.plan.likely_cost();
-            let most = most(&run.plan.worst_case, *reserved, run.plan.most());
-            format!("run {} started: {seats}, about {likely}, {most}", run.plan.run_id)
-        }
+        Event::Started { reserved, .. } => started(run, *reserved),
         Event::Reopened { reopening, reserved } => {
             let (asked, _) = reopening.asked(&run.plan, run.chain());
             let (id, count, seats) = (run.plan.run_id, asked.len(), run.seats.len());
@@ -133,6 +126,22 @@ fn what(run: &Run, event: &Event) -> String {
     }
 }
 
+/// The line of a run that begins with this reserved.
+fn started(run: &Run, reserved: PicoUsd) -> String {
+    let (plan, seats) = (&run.plan, counted(run.seats.len(), "model"));
+    let mut worst_case = plan.worst_case.clone();
+    if plan.budget.is_unlimited() {
+        worst_case = worst_case.plus(&plan.unlisted());
+    }
+    // What nobody knows is not nothing.
+    let likely = match (plan.likely_cost(), worst_case.known()) {
+        (PicoUsd::ZERO, None) => "cost unknown".to_owned(),
+        (likely, _) => format!("about {likely}"),
+    };
+    let most = most(&worst_case, reserved, plan.most());
+    format!("run {} started: {seats}, {likely}, {most}", plan.run_id)
+}
+
 /// Whether each of several seats has failed, so that a list of them would be the whole panel.
 fn all_have_failed(run: &Run) -> bool {
     run.seats.len() > 2 && run.seats.iter().all(|seat| seat.status == SeatStatus::Failed)
@@ -159,7 +168,8 @@ const ABOUT: &str = " about";
 
 /// What a plan costs, in a sentence that begins like this.
 pub fn cost(plan: &RunPlan, beginning: &str) -> String {
-    let most = most(&plan.worst_case, plan.worst_case.known_part(), plan.most());
+    let worst_case = plan.worst_case.clone().plus(&plan.unlisted());
+    let most = most(&worst_case, worst_case.known_part(), plan.most());
     let estimated = plan.estimated();
     let estimated = match estimated.as_slice() {
         [] => String::new(),
@@ -170,7 +180,7 @@ pub fn cost(plan: &RunPlan, beginning: &str) -> String {
     };
     let (likely, budget) = (plan.likely_cost(), plan.budget);
     // What nobody knows is not nothing.
-    if likely == PicoUsd::ZERO && plan.worst_case.known().is_none() {
+    if likely == PicoUsd::ZERO && worst_case.known().is_none() {
         let unknown = beginning.trim_end_matches(ABOUT);
         return format!("{unknown} unknown, {most}. The budget is {budget}.{estimated}");
     }

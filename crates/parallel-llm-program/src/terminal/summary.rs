@@ -132,7 +132,7 @@ fn kept(console: &Console, run: &Run, report: &Report, shown_by: Option<&str>) -
     let kept = match run.plan.store {
         StoreMode::Full => format!("kept as run {id}"),
         StoreMode::Metadata => format!("kept without its texts as run {id}"),
-        StoreMode::None => format!("not kept: run {id} was to leave nothing behind"),
+        StoreMode::None => format!("not kept: run {id} leaves nothing behind, as asked"),
     };
     let shown = offer(run).map(|offer| format!("; {offer}"));
     let is_newest = shown_by.is_some() && console.is_live();

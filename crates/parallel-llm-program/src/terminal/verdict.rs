@@ -135,11 +135,19 @@ fn agreement(report: &Report) -> Option<String> {
                 .unwrap_or_else(|| format!("according to {by}, no model contradicts another"))
         }
         Agreed::Words => {
-            let all = if equal == of { format!("all {of}") } else { format!("{equal} of {of}") };
+            let all = match (equal == of, of) {
+                (true, 2) => "both".to_owned(),
+                (true, _) => format!("all {of}"),
+                (false, _) => format!("{equal} of {of}"),
+            };
+            let same = if who == "answers" { "are the same" } else { "give the same answer" };
             let objections = objections(report, &sides).map(|text| format!("; {text}")).unwrap_or_default();
-            format!("{all} {who} give the same answer, word for word{objections}")
+            format!("{all} {who} {same}, word for word{objections}")
         }
-        Agreed::Value(value) if equal == of => format!("all {of} {who} agree on {}", ROOM.quoted(value)),
+        Agreed::Value(value) if equal == of => {
+            let all = if of == 2 { "both".to_owned() } else { format!("all {of}") };
+            format!("{all} {who} agree on {}", ROOM.quoted(value))
+        }
         Agreed::Value(value) => match (agreement.clusters.as_slice(), agreement.unread.as_slice()) {
             ([_, ClusterReport { value: Some(other), seats, .. }], []) if seats.len() == 1 => {
                 let (objector, other) = (names(report, seats), ROOM.quoted(other));

@@ -1,5 +1,7 @@
 //! What the command line calls the things that can be done next: its commands and their flags.
 
+use std::fmt::Display;
+
 use parallel_llm_engine::value::next::{self, Argument, Audience, Limit, Next, Operation, Vocabulary};
 
 use crate::called;
@@ -10,6 +12,12 @@ pub const COMMAND_LINE: Vocabulary = Vocabulary { operation, argument, limit, au
 /// A choice of steps in the words of the command line.
 pub fn describe(steps: &[Next]) -> String {
     next::render(steps, &COMMAND_LINE)
+}
+
+/// A number of things in words: `1 run`, `2 runs`.
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let ending = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a vocabulary: other doors lack names")]

@@ -108,6 +108,16 @@ impl Quote {
         worst_case.check(if is_part { "this part of the run" } else { "the run" }, budget)
     }
 
+    /// Fails if the limits of the day leave no room for a new run, as beginning it would.
+    pub async fn check_day(&self) -> Result<(), Failure> {
+        match self.plan() {
+            Some(plan) if !plan.limits.is_empty() => {
+                self.asking.history.store.get().await?.check_limits(plan).await
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Begins it, or fails if the worst case is unknown or exceeds the budget.
     pub fn begin(self) -> BoxFuture<'static, Result<RunHandle, Failure>> {
         async move {

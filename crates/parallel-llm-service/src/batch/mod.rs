@@ -23,7 +23,7 @@ use crate::ask::Asking;
 use crate::lazy::Lazy;
 
 pub use results::{BatchResults, JobOutcome};
-pub use submission::{Line, Submission, Submitted};
+pub use submission::{LINE_EXAMPLE, Line, Submission, Submitted};
 pub use worker::{WorkScope, Worker};
 
 /// The batches of the data folder or the database.
@@ -78,7 +78,7 @@ impl Batches {
         let store = self.store().await?;
         let batch = self.get(batch_id).await?;
         if batch.running > 0 {
-            let message = format!("{} jobs of the batch {batch_id} are in progress", batch.running);
+            let message = format!("{} questions of the batch {batch_id} are in progress", batch.running);
             let next = [Next::Type(format!("batch cancel {batch_id}").into())];
             return Err(Failure::new(Code::Busy, message).with_next(next));
         }

@@ -116,11 +116,8 @@ impl Submission<'_> {
             let why = bad.first().map(|(line, failure)| format!(": line {line}: {}", failure.message));
             let message = format!("no line of the file can be used{}", why.unwrap_or_default());
             let steps = bad.first().map(|(_, failure)| failure.next_steps().to_vec());
-            let failure = Failure::new(Code::Usage, message);
-            return Err(match steps {
-                Some(steps) => failure.with_next(steps),
-                None => failure,
-            });
+            let steps = steps.unwrap_or_else(|| Next::Example(LINE_EXAMPLE.into()).into());
+            return Err(Failure::new(Code::Usage, message).with_next(steps));
         }
         let batch = self.batches.change(self.id, BatchChange::Begin).await?;
         let Summary { likely, worst_case, .. } = self.summary;
@@ -168,6 +165,9 @@ impl Submission<'_> {
         }
     }
 }
+
+/// A line of a file, for whoever wrote it otherwise.
+pub const LINE_EXAMPLE: &str = "{\"prompt\": \"Why?\"}, one question a line";
 
 /// Whether every other line would fail in the same way.
 const fn is_of_all(failure: &Failure) -> bool {

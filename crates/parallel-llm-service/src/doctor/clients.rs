@@ -22,7 +22,7 @@ fn finding(client: &Client, state: &InstallState, wall_ms: Option<u64>) -> Optio
         Content::Missing | Content::Absent => None,
         Content::Unreadable(why) => {
             let next = "repair the file, or let the client write it again";
-            Some(Finding::warning(format!("{}: {why}", client.name), next))
+            Some(Finding::warning(format!("{} at {}: {why}", client.name, state.path.display()), next))
         }
         Content::Present(entry) => Some(entry_finding(client, entry, &state.path, wall_ms)),
     }
@@ -108,7 +108,7 @@ mod tests {
                 "warning Codex has an entry for this program without command and URL; `parallel-llm-mcp install codex --yes`",
                 "warning Codex gives up after 60 s, but this program is configured for 270 s; `parallel-llm-mcp install codex --yes`, or set `client_wall_ms` to 60000 at most",
                 "ok Codex starts parallel-llm-mcp and waits 60 s for a call (/h/config.toml); ",
-                "warning Codex: no TOML; repair the file, or let the client write it again",
+                "warning Codex at /h/config.toml: no TOML; repair the file, or let the client write it again",
             ]
         );
     }

@@ -74,6 +74,10 @@ impl Doctor {
     /// Plans a probe. Fails if no model can be asked, or if the budget is too low.
     pub async fn plan_probe(&self) -> Result<Probe, Failure> {
         self.principal.check_owner()?;
+        if let Some(unread) = self.settings.unread.first() {
+            // What could not be read may be a limit on what a run costs.
+            return Err(unread.clone());
+        }
         let mut defaults = self.settings.defaults();
         let named = self.configured.models().into_iter().filter(NamedModel::is_of_panel);
         // Models named by the settings, so that a missing one fails only its own seat; and no synthesis.

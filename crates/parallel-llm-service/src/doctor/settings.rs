@@ -1,5 +1,5 @@
-//! The settings files in force, and who else may read or change them. They are valid: the program does not start
-//! otherwise.
+//! The settings files in force, and who else may read or change them. Every other command refuses to start with settings
+//! that cannot be read.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,12 @@ pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
         found => format!("settings files: {}", found.join(", ")),
     };
     let (presets, personas) = (settings.presets.len(), settings.personas.len());
-    let mut findings = vec![Finding::ok(format!("{found}; {presets} presets, {personas} personas"))];
+    let unread = settings.unread.iter();
+    let mut findings: Vec<Finding> =
+        unread.map(|failure| Finding::failed(failure.message.clone(), failure.next_steps())).collect();
+    if findings.is_empty() {
+        findings.push(Finding::ok(format!("{found}; {presets} presets, {personas} personas")));
+    }
     findings.extend(miscast(doctor));
     let holds_secret = settings.providers.iter().any(|provider| !provider.headers.is_empty());
     let own = settings.user_file.clone().map(|path| (path, holds_secret));

@@ -75,7 +75,8 @@ impl Folder {
     pub fn create(base: &Path, run_id: RunId) -> Result<Self, Failure> {
         let dir = base.join(run_id.to_string());
         let unwritable = |error: io::Error| {
-            let message = format!("the folder `{}` cannot be written: {error}", base.display());
+            let why = if base.is_file() { "it is a file".to_owned() } else { error.to_string() };
+            let message = format!("the folder `{}` cannot be written: {why}", base.display());
             Failure::new(Code::OutputUnwritable, message)
         };
         private_files::folder_builder().recursive(true).create(base).map_err(unwritable)?;

@@ -33,13 +33,27 @@ pub struct Insights {
     pub since_ms: Option<i64>,
     /// Informative runs: their text was made of at least two answers, and these are known.
     pub runs: u64,
-    /// Runs of two answers or more that are not informative: nothing was fused, or the texts are too long to compare.
+    /// Runs of two answers or more that are not informative.
     #[serde(rename = "runs_untold")]
     pub runs_uninformative: u64,
+    /// Why they are not.
+    #[serde(rename = "runs_untold_by_reason")]
+    pub uninformative: Uninformative,
     /// The fewest runs for a verdict.
     pub runs_min: u64,
     /// The models with a seat in informative runs, by number of runs.
     pub models: Vec<ModelInsight>,
+}
+
+/// The runs of two answers or more that are not informative, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Uninformative {
+    /// Nothing was made of the answers or chosen among them, as with `panel`, or if no synthesizer could write.
+    pub nothing_fused: u64,
+    /// Their text was made of the answers, but names none that it started from: a synthesizer need not say.
+    pub no_base_named: u64,
+    /// Their texts are too long to compare.
+    pub too_long: u64,
 }
 
 /// Insights into one model.
@@ -117,8 +131,8 @@ pub(super) fn of(facts: &[SeatFact], since_ms: Option<i64>) -> Insights {
         runs.entry(fact.run_id).or_default().push(fact);
     }
     runs.retain(|_, seats| seats.iter().filter(|seat| seat.considered).count() >= 2);
-    let with_several_answers = runs.len();
-    runs.retain(|_, seats| is_informative(seats));
+    let mut uninformative = Uninformative::default();
+    runs.retain(|_, seats| uninformative.is_informative(seats));
     let mut models: BTreeMap<String, Tally> = BTreeMap::new();
     for seats in runs.values() {
         let panel = Spent::of(seats.iter().copied());
@@ -134,21 +148,33 @@ pub(super) fn of(facts: &[SeatFact], since_ms: Option<i64>) -> Insights {
         schema: SCHEMA,
         since_ms,
         runs: runs.len() as u64,
-        runs_uninformative: (with_several_answers - runs.len()) as u64,
+        runs_uninformative: uninformative.nothing_fused
+            + uninformative.no_base_named
+            + uninformative.too_long,
+        uninformative,
         runs_min: RUNS_MIN,
         models,
     }
 }
 
-/// Whether it is known which answers the text of a run was made of. A verbatim answer, given because nothing was fused,
-/// says nothing about the others, and texts that are too long are not compared.
-fn is_informative(seats: &[&SeatFact]) -> bool {
-    let has_base = seats.iter().any(|seat| seat.is_base);
-    seats.first().is_some_and(|seat| match seat.outcome {
-        OutcomeKind::Selected => has_base,
-        OutcomeKind::Fused => has_base && seat.edit_ratio.is_some(),
-        _ => false,
-    })
+impl Uninformative {
+    /// Whether it is known which answers the text of a run was made of; counts a run of which it is not. A verbatim answer,
+    /// given because nothing was fused, says nothing about the others, and texts that are too long are not compared.
+    fn is_informative(&mut self, seats: &[&SeatFact]) -> bool {
+        let outcome = seats.first().map(|seat| (seat.outcome, seat.edit_ratio.is_some()));
+        let reason = match outcome {
+            Some((OutcomeKind::Selected | OutcomeKind::Fused, _))
+                if !seats.iter().any(|seat| seat.is_base) =>
+            {
+                &mut self.no_base_named
+            }
+            Some((OutcomeKind::Fused, false)) => &mut self.too_long,
+            Some((OutcomeKind::Selected | OutcomeKind::Fused, _)) => return true,
+            _ => &mut self.nothing_fused,
+        };
+        *reason += 1;
+        false
+    }
 }
 
 fn name(seat: &SeatFact) -> String {

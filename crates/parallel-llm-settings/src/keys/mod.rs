@@ -80,6 +80,7 @@ pub enum KeySource {
 /// `insists`.
 pub async fn set(settings: &Settings, name: &str, text: &str, insists: bool) -> Result<KeptKey, Failure> {
     let provider = settings.provider(name)?;
+    let name = &*provider.id.0;
     if text.len() > KEY_BYTES_MAX {
         let failure = Failure::new(Code::Usage, format!("the key is longer than {KEY_BYTES_MAX} bytes"));
         return Err(failure.with_next(Advice::GiveKeyAlone));

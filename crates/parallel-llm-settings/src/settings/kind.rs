@@ -10,7 +10,7 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::{DEFAULT_PROVIDER, PanelEntry, ProviderId, SEATS_MAX};
 use parallel_llm_engine::request::strategy::{ResolvedStrategy, Strategy};
 use parallel_llm_engine::request::wait::Wait;
-use parallel_llm_engine::value::next::Advice;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, PicoUsd, request::file_names, value::nearest};
 
 use super::database_url::DatabaseUrl;
@@ -122,7 +122,7 @@ impl Kind {
             Self::Decimal { min, max } => {
                 text.parse().ok().filter(|number| (min..=max).contains(number)).map(Value::Decimal)
             }
-            Self::Budget if text == NO_LIMIT => Some(Value::Usd(PicoUsd::UNLIMITED)),
+            Self::Budget if text.eq_ignore_ascii_case(NO_LIMIT) => Some(Value::Usd(PicoUsd::UNLIMITED)),
             Self::Usd | Self::Budget => PicoUsd::from_decimal(text).map(Value::Usd),
             Self::Models => {
                 let references =
@@ -138,21 +138,30 @@ impl Kind {
                 let paths = std::env::split_paths(text).filter(|path| !path.as_os_str().is_empty());
                 return self.list(name, paths.map(|path| path.to_string_lossy().into_owned()).collect());
             }
-            Self::ModelOrWord if matches!(text, AUTO | OFF) => Some(Value::Word(text.to_owned())),
+            Self::ModelOrWord if is_word(text, AUTO) || is_word(text, OFF) => {
+                Some(Value::Word(text.to_ascii_lowercase()))
+            }
             Self::ModelOrWord => Some(Value::Word(read_model(text)?)),
             Self::Command => return command::of_text(name, text).map(Value::Command),
             Self::Word => read_word(text).map(Value::Word),
-            Self::Wait => wait::read(text).map(|rule| Value::Wait(rule, text.to_owned())),
+            Self::Wait => {
+                let text = text.to_ascii_lowercase();
+                wait::read(&text).map(|rule| Value::Wait(rule, text))
+            }
             Self::Strategy if let Some(retired) = Strategy::retired(text) => {
                 return Err(invalid(retired.message).with_next(retired.next));
             }
             Self::Strategy => ResolvedStrategy::check(text).ok().map(|()| Value::Word(text.to_owned())),
-            Self::Choice(_) => {
-                self.words().into_iter().find(|word| *word == text).map(|word| Value::Word(word.to_owned()))
+            Self::Choice(_) => self
+                .words()
+                .into_iter()
+                .find(|word| is_word(text, word))
+                .map(|word| Value::Word(word.to_owned())),
+            Self::Store => {
+                STORES.iter().find(|(word, _)| is_word(text, word)).map(|(_, mode)| Value::Store(*mode))
             }
-            Self::Store => STORES.iter().find(|(word, _)| *word == text).map(|(_, mode)| Value::Store(*mode)),
             Self::Switch { .. } => read_switch(text).map(Value::Switch),
-            Self::TextOrOff | Self::UrlOrOff | Self::ServerOrOff if matches!(text, "" | OFF) => {
+            Self::TextOrOff | Self::UrlOrOff | Self::ServerOrOff if text.is_empty() || is_word(text, OFF) => {
                 Some(Value::Off)
             }
             Self::TextOrOff => is_header_text(text).then(|| Value::Word(text.to_owned())),
@@ -239,6 +248,9 @@ impl Kind {
             return self.mismatch(name, "blank");
         }
         let failure = self.mismatch(name, &format!("`{text}`"));
+        if let Some(example) = wait::example(text).filter(|_| self == Self::Wait) {
+            return failure.with_next(Next::WriteAs(example.into()));
+        }
         nearest::suggest(failure, nearest::nearest(text, self.words()))
     }
 
@@ -249,6 +261,7 @@ impl Kind {
             Self::Choice(words) => words.to_vec(),
             Self::Store => STORES.iter().map(|(word, _)| *word).collect(),
             Self::Switch { .. } => vec!["on", "off"],
+            Self::Wait => wait::WORDS.to_vec(),
             _ => Vec::new(),
         }
     }
@@ -385,8 +398,13 @@ fn is_header_text(text: &str) -> bool {
     text.len() <= TEXT_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
 }
 
+/// Whether the text is this word of ours, in any case.
+const fn is_word(text: &str, word: &str) -> bool {
+    text.eq_ignore_ascii_case(word)
+}
+
 fn read_switch(text: &str) -> Option<bool> {
-    match text {
+    match &*text.to_ascii_lowercase() {
         "on" | "true" => Some(true),
         "off" | "false" => Some(false),
         _ => None,

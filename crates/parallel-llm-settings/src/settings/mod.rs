@@ -21,6 +21,7 @@ mod issuer;
 mod kept;
 mod kind;
 mod layer;
+mod loading;
 mod named;
 mod origin;
 mod persona;
@@ -50,7 +51,7 @@ use parallel_llm_engine::value::code::Code;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, FileNames, ModelRef, PicoUsd, Price, Routing, value::nearest};
 
-use document::{Document, FileOwner, UserLimits};
+use document::{Document, FileOwner};
 use layer::Layer;
 use provider::Sources;
 use table::Setting;
@@ -200,6 +201,9 @@ pub struct Settings {
     pub in_memory: bool,
     /// Whether remote hosts are reached through the proxy of the environment.
     pub system_proxy: bool,
+    /// What is wrong with the parts of the settings that could not be read and were left out; see
+    /// [`Settings::load_readable`].
+    pub unread: Vec<Failure>,
     /// The values for [`Settings::shown`].
     pub shown: Vec<EffectiveValue>,
 }
@@ -216,37 +220,6 @@ pub struct EffectiveValue {
 }
 
 impl Settings {
-    /// Reads and resolves all settings. `overrides` are flags: names of settings and their texts.
-    pub fn load(
-        environment: &Environment,
-        current_dir: &Path,
-        overrides: &[(&str, String)],
-    ) -> Result<Self, Failure> {
-        let flags = Layer::of_flags(overrides)?;
-        let variables = environment.layer()?;
-        let user_source = file::user(environment, current_dir)?;
-        let project_source = file::project(environment, current_dir)?;
-
-        let read = |source: &Option<file::Source>, owner| match source {
-            Some(source) => Document::read(source, owner),
-            None => Ok(Document::default()),
-        };
-        let user = read(&user_source, FileOwner::User)?;
-        let own = Layer::defaults().under(&user.layer);
-        let without_project = own.clone().under(&variables).under(&flags);
-        let limits = UserLimits::new(&own, &without_project, &user);
-        let project = read(&project_source, FileOwner::Project(&limits))?;
-
-        let mut layer = own.under(&project.layer).under(&variables).under(&flags);
-        make_absolute(&mut layer, environment, current_dir);
-        let settings = Self::of_documents(&layer, environment, current_dir, [user, project])?;
-        Ok(Self {
-            user_file: user_source.map(|source| source.path),
-            project_file: project_source.map(|source| source.path),
-            ..settings
-        })
-    }
-
     /// The settings of a complete layer, with the tables of the user's and the project's file.
     fn of_documents(
         layer: &Layer,
@@ -434,9 +407,9 @@ impl Settings {
         self.providers.iter().filter_map(|provider| provider.key_variable.clone()).collect()
     }
 
-    /// The provider of this name.
+    /// The provider of this name, in any case.
     pub fn provider(&self, name: &str) -> Result<&ProviderSettings, Failure> {
-        self.providers.iter().find(|provider| provider.id.0 == name).ok_or_else(|| {
+        self.providers.iter().find(|provider| provider.id.0.eq_ignore_ascii_case(name)).ok_or_else(|| {
             let names: Vec<&str> = self.providers.iter().map(|provider| provider.id.0.as_str()).collect();
             let failure = Failure::new(Code::Usage, format!("there is no provider `{name}`"));
             nearest::suggest_or_list(failure, name, &names)
@@ -503,6 +476,7 @@ impl Settings {
             host_info: HostInfo::default(),
             in_memory: false,
             system_proxy: true,
+            unread: Vec::new(),
             shown: shown(layer),
         })
     }

@@ -43,8 +43,9 @@ impl<'a> Named<'a> {
 }
 
 impl Settings {
-    /// The preset or flow of this name. A flow replaces a built-in preset.
+    /// The preset or flow of this name, in any case if no other has it exactly. A flow replaces a built-in preset.
     pub fn named(&self, name: &str) -> Result<Named<'_>, Failure> {
+        let name = self.in_its_case(name);
         if let Some(preset) = self.presets.get(name).filter(|preset| preset.origin != Origin::Default) {
             return Ok(Named::Preset(preset));
         }
@@ -56,6 +57,15 @@ impl Settings {
             let failure = Failure::new(Code::Usage, format!("there is no preset or flow `{name}`"));
             nearest::suggest_or_list(failure, name, &names)
         })
+    }
+
+    /// The name as it is written where the preset or flow is defined.
+    fn in_its_case<'n>(&'n self, name: &'n str) -> &'n str {
+        if self.presets.contains_key(name) || self.flows.contains_key(name) {
+            return name;
+        }
+        let mut names = self.presets.keys().chain(self.flows.keys());
+        names.find(|known| known.eq_ignore_ascii_case(name)).map_or(name, String::as_str)
     }
 
     /// The names of all presets, and of the flows that can be read.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use http::{HeaderName, HeaderValue};
 use parallel_llm_engine::value::nearest::suggest_or_list;
-use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::{Dialect, Endpoint, Known};
 use secrecy::SecretString;
@@ -18,7 +18,7 @@ use super::environment;
 use super::invalid;
 use super::kind::{Kind, Value};
 use super::origin::FileLocation;
-use super::reader::{self, Item, Key, Reader, check_count, in_order};
+use super::reader::{self, Item, Key, Reader, check_count, in_order, no_key};
 
 /// The keys of a table with their syntax and description, in the order of the reference.
 pub(super) const KEYS: [(&str, &str, &str); 7] = [
@@ -31,7 +31,7 @@ pub(super) const KEYS: [(&str, &str, &str); 7] = [
     (
         "key_variable",
         "a string",
-        "The variable of the environment that holds its key, in location of the usual one. A known provider's own variable is bound to that provider's host.",
+        "The variable of the environment that holds its key, in place of the usual one. A known provider's own variable is bound to that provider's host.",
     ),
     (
         "key_command",
@@ -166,7 +166,7 @@ impl OneTable<'_> {
                     table.budget_day = Some(self.located(value, self.budget_day(key, value)?));
                 }
                 "headers" => table.headers = Some(self.located(value, self.headers(value)?)),
-                "key" | "api_key" => return Err(self.reader.refuse(key.span(), self.no_key())),
+                "key" | "api_key" => return Err(self.reader.refuse(key.span(), no_key(self.name))),
                 _ => return Err(self.reader.unknown(key, KEYS.iter().map(|(name, ..)| *name))),
             }
         }
@@ -175,14 +175,6 @@ impl OneTable<'_> {
 
     fn located<T>(&self, item: &Item<'_>, value: T) -> Located<T> {
         Located { value, location: self.reader.location(item.span()) }
-    }
-
-    fn no_key(&self) -> Failure {
-        let name = self.name;
-        invalid("a key is never read from this file: it would be in every copy of it").with_next([
-            MachineStep::KeepKey(name.to_owned().into()).into(),
-            Next::Do(Advice::NameKeyVariable),
-        ])
     }
 
     fn base_url(&self, value: &Item<'_>) -> Result<String, Failure> {

@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::nearest::{nearest, suggest};
-use parallel_llm_engine::value::next::{Advice, Next, Operation};
+use parallel_llm_engine::value::next::{Advice, MachineStep, Next, Operation};
+use parallel_llm_provider::Known;
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
 
@@ -74,6 +75,10 @@ impl<'a> Reader<'a> {
 
     /// The failure for an unknown name, with the nearest known one.
     pub(super) fn unknown<'k>(self, key: &Key<'_>, known: impl Iterator<Item = &'k str>) -> Failure {
+        let is_of_key = |known: &&Known| known.key_variable == key.get_ref().as_ref();
+        if let Some(known) = Known::ALL.iter().find(is_of_key) {
+            return self.refuse(key.span(), no_key(known.id));
+        }
         let failure = invalid(format!("there is no setting `{}`", key.get_ref()))
             .with_next([Next::Do(Advice::TakeOut), Next::Use(Operation::ShowSettings)]);
         self.refuse(key.span(), suggest(failure, nearest(key.get_ref(), known)))
@@ -98,6 +103,14 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The refusal of a key of this provider in a file.
+pub(super) fn no_key(provider: &str) -> Failure {
+    invalid("a key is never read from this file: it would be in every copy of it").with_next([
+        MachineStep::KeepKey(provider.to_owned().into()).into(),
+        Next::Do(Advice::NameKeyVariable),
+    ])
+}
+
 /// A value of this kind that TOML does not write as a list. The error has no location.
 pub(super) fn read_single(name: &str, kind: Kind, value: &DeValue<'_>) -> Result<Value, Failure> {
     match value {
@@ -107,7 +120,9 @@ pub(super) fn read_single(name: &str, kind: Kind, value: &DeValue<'_>) -> Result
         }
         DeValue::Boolean(on) if matches!(kind, Kind::Switch { .. }) => Ok(Value::Switch(*on)),
         DeValue::String(text) if !kind.is_number() => kind.read(name, text),
-        DeValue::String(text) if kind == Kind::Budget && text == NO_LIMIT => kind.read(name, text),
+        DeValue::String(text) if kind == Kind::Budget && text.eq_ignore_ascii_case(NO_LIMIT) => {
+            kind.read(name, text)
+        }
         other => Err(kind.mismatch(name, noun(other))),
     }
 }

@@ -5,6 +5,7 @@
 //! in the environment (`PARALLEL_LLM_MAX_TOKENS`).
 
 use parallel_llm_engine::Failure;
+use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::value::nearest;
 
 use super::invalid;
@@ -100,7 +101,7 @@ settings! {
     CheckTimeoutMs = "check_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "60000", User,
         "Milliseconds the check of one answer may take.",
         because "a small program is compiled and tested in less, and one that never ends delays no run for long";
-    MaxTokens = "max_tokens", Kind::Whole { min: 1, max: 1_000_000 }, "16000", Tighter,
+    MaxTokens = "max_tokens", Kind::Whole { min: 1, max: OUTPUT_TOKENS_MAX as u64 }, "16000", Tighter,
         "The output cap of each call in tokens, reasoning included.",
         because "it includes reasoning, and without it a call may use the model's own cap, which is several times as much";
     BudgetUsd = "budget_usd", Kind::Budget, "3", Tighter,

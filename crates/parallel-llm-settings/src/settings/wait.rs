@@ -2,13 +2,26 @@
 
 use parallel_llm_engine::request::panel::SEATS_MAX;
 use parallel_llm_engine::request::wait::Wait;
+use parallel_llm_engine::value::nearest::nearest;
 
 /// The units of durations in milliseconds.
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 /// Longest duration: a day, longer than any run.
 const DURATION_MS_MAX: u64 = 86_400_000;
 
-/// Parses a wait rule. `stragglers` gets default numbers here; the real ones are separate settings.
+/// The rules that are single words.
+pub(super) const WORDS: [&str; 2] = ["all", "stragglers"];
+
+/// The rule with a value that such a text was meant to be, with an example of its value.
+pub(super) fn example(text: &str) -> Option<&'static str> {
+    let name = text.split([':', '=', ' ']).next().unwrap_or(text);
+    [("quorum", "quorum:3"), ("until", "until:90s")]
+        .into_iter()
+        .find(|(rule, _)| nearest(name, [*rule]).is_some())
+        .map(|(_, example)| example)
+}
+
+/// Parses a wait rule, in lower case. `stragglers` gets default numbers here; the real ones are separate settings.
 pub(super) fn read(text: &str) -> Option<Wait> {
     match text.split_once(':') {
         None if text == "all" => Some(Wait::All),

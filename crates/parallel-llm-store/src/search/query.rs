@@ -25,7 +25,7 @@ impl SearchQuery {
         let query = Self { phrases: phrases.filter(|phrase| !phrase.is_empty()).collect() };
         let usage = |message: String| Err(Failure::new(Code::Usage, message).with_next(Advice::GiveWords));
         match query.words().count() {
-            0 => usage("there are no words to look for".to_owned()),
+            0 => usage("the text to search for has no word in it".to_owned()),
             WORDS_MAX.. => usage(format!("a search has fewer than {WORDS_MAX} words")),
             _ => Ok(query),
         }

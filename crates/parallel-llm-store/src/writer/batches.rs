@@ -170,11 +170,12 @@ pub(super) fn claim(
     if let Some(JobRow { worst_case, .. }) = beyond.first() {
         let most = if batch.spent.unknown_max > PicoUsd::ZERO { "up to " } else { "" };
         let message = format!(
-            "the batch has spent {most}{} of its budget of {}, and its next job may cost {worst_case}",
+            "the batch has spent {most}{} of its budget of {}, and its next question may cost {worst_case}",
             batch.spent.most(),
             batch.budget
         );
-        let command = format!("batch resume {batch_id} --budget USD");
+        let enough = batch.spent.most().plus(*worst_case).rounded_up_to_cents().as_usd();
+        let command = format!("batch resume {batch_id} --budget {enough}");
         let why = Failure::new(Code::Budget, message).with_next([Next::Type(command.into())]);
         transaction.set_batch(batch_id, BatchState::Paused, Some(&failure_json(&why)), batch.budget)?;
     }

@@ -54,7 +54,7 @@ impl DayUse {
         } else {
             String::new()
         };
-        format!("{spent} are spent{unknown} and {open} held for runs under way")
+        format!("{spent} is spent{unknown} and {open} held for runs under way")
     }
 }
 
@@ -89,6 +89,15 @@ pub(super) fn check_run(
         }
     }
     Ok(Ok(()))
+}
+
+/// Refuses a run that has not begun if it could exceed a limit.
+pub(crate) async fn check_plan(database: &Database, plan: &RunPlan) -> Result<(), Failure> {
+    let plan = plan.clone();
+    let demanded = Demanded::of_run(&plan, &plan.synthesizers);
+    let read =
+        move |reader: &Reader<'_>| Ok(check_run(reader, &plan, &plan.limits, &demanded, reader.now_ms)?);
+    database.read(read).await?
 }
 
 /// Refuses a further request of a run if the day's costs and the requests in flight leave no room for it. Reservations

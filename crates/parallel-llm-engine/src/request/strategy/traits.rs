@@ -172,7 +172,7 @@ impl Strategy {
 
     /// The strategy of this name. With its options, whoever names one that is no longer offered is told what takes its place.
     pub(super) fn by_name(name: &str, pairs: Option<&str>) -> Result<Self, Failure> {
-        let named = Self::ALL.iter().copied().find(|strategy| strategy.name() == name);
+        let named = Self::ALL.iter().copied().find(|strategy| strategy.name().eq_ignore_ascii_case(name));
         let refusal = || {
             let unknown = || unknown(format!("there is no strategy `{name}`"), name, Self::names());
             successor::refusal(name, pairs).unwrap_or_else(unknown)

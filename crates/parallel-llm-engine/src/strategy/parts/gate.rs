@@ -33,6 +33,7 @@ pub(crate) fn gated(context: &RunContext, answers: Answers<'_>) -> Option<Outcom
     let value = value.map_or("the same".to_owned(), |value| format!("`{value}`"));
     let also = agreement.and_then(|agreement| Some(agreement.equivalence_of(agreement.clusters.first()?)));
     let also = also.unwrap_or_default();
-    let reason = format!("all {} answers say {value}{also}, so nothing was fused", usable.len());
+    let all = if usable.len() == 2 { "both".to_owned() } else { format!("all {}", usable.len()) };
+    let reason = format!("{all} answers say {value}{also}, so nothing was fused");
     Some(selected(context, best(usable, &strongest(context)), reason))
 }

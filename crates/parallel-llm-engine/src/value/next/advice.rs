@@ -72,7 +72,7 @@ advice! {
     LeaveModelsOut, Anyone: "leave them out";
     ReadProvidersTerms, Anyone: "read their providers' terms";
     WaitForFewer, Owner: "set `wait` to less, or to `all`";
-    GiveWords, Anyone: "give some words to look for";
+    GiveWords, Anyone: "give a word with letters or digits";
     GiveMoreOfId, Anyone: "give more of the id";
     // Files of a question.
     AttachReadableKind, Anyone: "attach text, PNG, JPEG, GIF, WebP or PDF";

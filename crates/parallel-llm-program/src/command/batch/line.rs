@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::{Argument, Next};
 use parallel_llm_engine::{Code, Failure, Message, PicoUsd, Role, RunRequest};
 use parallel_llm_openai_door::{BATCH_URL, BatchQuestion, batch_question};
-use parallel_llm_service::{Line, Question, Services};
+use parallel_llm_service::{LINE_EXAMPLE, Line, Question, Services};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -120,7 +121,7 @@ async fn parse(
     defaults: &LineDefaults,
 ) -> (Option<String>, Result<Question, Failure>) {
     if !text.trim_start().starts_with('{') {
-        let example = Next::Example("{\"prompt\": \"Why?\"}, one question a line".into());
+        let example = Next::Example(LINE_EXAMPLE.into());
         return (None, Err(usage("it is not a JSON object").with_next(example)));
     }
     // A line that cannot be parsed is refused as one of ours.
@@ -245,6 +246,12 @@ fn filled(mut question: Question, defaults: &LineDefaults, names_models: bool) -
     question
 }
 
+/// Fails if the flags name what no line could be asked with: then the file is not the mistake.
+pub(super) async fn check(services: &Services, defaults: &LineDefaults) -> Result<(), Failure> {
+    let question = Question::of(RunRequest::prompt("?"));
+    services.ask.sketch(filled(question, defaults, false)).await.map(drop)
+}
+
 /// A line with its name, which makes it unusable if it cannot be stored or shown.
 fn named(
     id: Option<String>,
@@ -274,9 +281,13 @@ fn json<'a, T: Deserialize<'a>>(text: &'a str, fields: &[&str]) -> Result<T, Fai
         if let Some(failure) = mistyped(&field, &reason) {
             return failure;
         }
+        if error.is_eof() {
+            let failure =
+                usage("a JSON object begins there and does not end: each question is a line of its own");
+            return failure.with_next(Next::Example(LINE_EXAMPLE.into()));
+        }
         let reason = reason.replace(" at line 1 column ", " at character ");
         let reason = reason.split(", expected").next().unwrap_or_default();
-        let reason = reason.replace("EOF while", "the end comes while");
         let unknown = reason.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
         match unknown {
             Some(name) => {
@@ -322,7 +333,8 @@ fn temperature(value: f64) -> Result<f64, Failure> {
 }
 
 fn cap(tokens: u32) -> Result<u32, Failure> {
-    (tokens > 0).then_some(tokens).ok_or_else(|| usage("its `max_tokens` is not above 0"))
+    let refused = || usage(format!("its `max_tokens` is not from 1 to {OUTPUT_TOKENS_MAX}"));
+    (1..=OUTPUT_TOKENS_MAX).contains(&tokens).then_some(tokens).ok_or_else(refused)
 }
 
 fn budget(usd: f64) -> Result<PicoUsd, Failure> {

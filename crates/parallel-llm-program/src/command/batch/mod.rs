@@ -17,12 +17,12 @@ use parallel_llm_service::{Batch, BatchChange, BatchJob, BatchState, JobCost};
 use parallel_llm_settings::clock;
 use serde_json::{Value, json};
 
-use super::CommandContext;
 use super::ask::usd;
+use super::{CommandContext, typed_line};
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::table::Column;
-use crate::terminal::vocabulary;
+use crate::terminal::vocabulary::{self, counted};
 
 pub(super) use work::{WorkerCommand, worker};
 
@@ -188,9 +188,11 @@ pub(super) async fn run(context: &CommandContext<'_>, command: BatchCommand) -> 
         BatchCommand::Remove(remove) => {
             let batch = batches.find(Some(&remove.batch)).await?;
             if !remove.yes {
-                let message = format!("the batch {} of {} lines would be removed", batch.id, batch.jobs);
-                let next = Next::Type(format!("batch remove {} --yes", batch.id).into());
-                return Err(Failure::new(Code::Usage, message).with_next([next]));
+                let lines = counted(batch.jobs, "line");
+                return Err(typed_line::unconfirmed(format!(
+                    "nothing is removed yet: the batch {} of {lines} would go, and its runs stay",
+                    batch.id
+                )));
             }
             batches.remove(batch.id).await?;
             context.console.say(&format!("the batch {} is removed; its runs stay", batch.id));
@@ -211,14 +213,14 @@ async fn list(context: &CommandContext<'_>, json: bool) -> Result<u8, Failure> {
         return Ok(exit::ANSWER);
     }
     let columns = [
-        Column::words("batch", 26),
-        Column::words("state", 12),
-        Column::numbers("done"),
-        Column::numbers("of"),
-        Column::numbers("failed"),
-        Column::numbers("cost"),
-        Column::numbers("age").dropped(0),
-        Column::words("file", 60).cut_to(8).dropped(1),
+        Column::words("BATCH", 26),
+        Column::words("STATE", 12),
+        Column::numbers("DONE"),
+        Column::numbers("OF"),
+        Column::numbers("FAILED"),
+        Column::numbers("COST"),
+        Column::numbers("AGE").dropped(0),
+        Column::words("FILE", 60).cut_to(8).dropped(1),
     ];
     let now_ms = clock::unix_ms();
     let rows = batches.iter().map(|batch| {

@@ -4,6 +4,7 @@ use std::fs::{File, FileType};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
@@ -14,9 +15,11 @@ use super::line::{self, LineDefaults};
 use super::lines::FileLines;
 use super::work::{self, Working};
 use super::{SCHEMA, described, usd};
+use crate::command::ask::{check_single, check_synthesizer};
 use crate::command::{CommandContext, piped};
 use crate::exit;
 use crate::terminal::console::Tone;
+use crate::terminal::vocabulary::counted;
 
 /// The longest name of a file that is kept, in characters.
 const NAME_CHARS_MAX: usize = 200;
@@ -51,7 +54,7 @@ pub struct Submit {
     #[arg(long, value_name = "STRATEGY")]
     strategy: Option<String>,
     /// Output cap of each call in tokens where a line has none, reasoning included
-    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTPUT_TOKENS_MAX)))]
     max_tokens: Option<u32>,
     /// Send lines even if they seem to hold keys or passwords
     #[arg(long)]
@@ -81,6 +84,9 @@ pub(super) async fn run(context: &CommandContext<'_>, submit: Submit) -> Result<
         files: submit.files,
         allows_secrets: submit.allow_secret_file,
     };
+    check_single(&defaults.models)?;
+    check_synthesizer(defaults.synthesizer.as_deref())?;
+    line::check(context.service, &defaults).await?;
     let batches = &context.service.batches;
     let mut submission = batches.submit(&name, submit.budget).await?;
     let mut signals = Signals::new();
@@ -184,9 +190,9 @@ fn report(context: &CommandContext<'_>, submitted: &Submitted) {
     let Submitted { batch, likely, worst_case, bad } = submitted;
     let console = &context.console;
     console.say(&format!(
-        "batch {}: {} questions; they cost about {likely}, {worst_case} at most if no call fails, and the budget is {}",
+        "batch {}: {}; about {likely} in all, {worst_case} at most if no call fails, and the budget is {}",
         batch.id,
-        batch.open(),
+        counted(batch.open(), "question"),
         batch.budget
     ));
     for (line, why) in bad {
@@ -195,7 +201,7 @@ fn report(context: &CommandContext<'_>, submitted: &Submitted) {
     }
     let more = batch.bad.saturating_sub(bad.len() as u64);
     if more > 0 {
-        console.say(&format!("and {more} more lines are left out: `batch results {}` names all", batch.id));
+        console.say(&format!("and {more} more: `batch results {}` names all", batch.id));
     }
     if worst_case.known_part() > batch.budget {
         console.say(&format!(

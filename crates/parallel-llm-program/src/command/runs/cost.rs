@@ -7,6 +7,7 @@ use super::Moment;
 use crate::command::CommandContext;
 use crate::exit;
 use crate::terminal::table::Column;
+use crate::terminal::vocabulary::counted;
 use parallel_llm_service::{CostBy, Costs, Spending};
 
 /// The longest name that is shown whole: that of a model, with its provider. The longest known is under 80.
@@ -112,16 +113,12 @@ fn render(context: &CommandContext<'_>, costs: &Costs, title: &'static str) {
         };
         context.console.say(&format!(
             "what {} cost is unknown and not in the sum: it is the least that was paid{most}",
-            calls(unknown)
+            counted(unknown, "call")
         ));
     }
     if estimated > 0 {
-        context.console.say(&format!("what {} cost is computed from prices", calls(estimated)));
+        context.console.say(&format!("what {} cost is computed from prices", counted(estimated, "call")));
     }
-}
-
-fn calls(count: u64) -> String {
-    if count == 1 { "1 call".to_owned() } else { format!("{count} calls") }
 }
 
 fn row(line: &Spending) -> Vec<String> {

@@ -43,11 +43,14 @@ pub struct Export {
 
 /// Runs the command. A run that cannot be exported does not stop the others.
 pub(super) async fn run(context: &CommandContext<'_>, export: &Export) -> Result<u8, Failure> {
-    let runs = wanted(context, export).await?;
-    if runs.is_empty() {
+    let (runs, unknown) = wanted(context, export).await?;
+    if runs.is_empty() && unknown.is_empty() {
         context.console.say("no run to export");
     }
-    let mut failed: Vec<Code> = Vec::new();
+    let mut failed: Vec<Code> = unknown.iter().map(|failure| failure.code).collect();
+    for failure in &unknown {
+        context.console.fail(failure, export.jsonl);
+    }
     for run_id in &runs {
         match one(context, export, *run_id).await {
             Ok(line) => {
@@ -64,23 +67,31 @@ pub(super) async fn run(context: &CommandContext<'_>, export: &Export) -> Result
     }
     Ok(match failed.first() {
         None => exit::ANSWER,
-        Some(code) if failed.len() == runs.len() => exit::of(*code),
+        Some(code) if failed.len() == runs.len() + unknown.len() => exit::of(*code),
         Some(_) => exit::PARTIAL,
     })
 }
 
-/// The runs, each once, the oldest first. All names are resolved before anything is written.
-async fn wanted(context: &CommandContext<'_>, export: &Export) -> Result<Vec<RunId>, Failure> {
+/// The runs, each once, the oldest first, and what is wrong with the names of the others. All names are resolved before
+/// anything is written.
+async fn wanted(
+    context: &CommandContext<'_>,
+    export: &Export,
+) -> Result<(Vec<RunId>, Vec<Failure>), Failure> {
     if export.runs.is_empty() {
-        return context.service.runs.run_ids(export.since.map(Moment::unix_ms), None).await;
+        let runs = context.service.runs.run_ids(export.since.map(Moment::unix_ms), None).await?;
+        return Ok((runs, Vec::new()));
     }
-    let mut runs = Vec::new();
+    let (mut runs, mut unknown) = (Vec::new(), Vec::new());
     for name in &export.runs {
-        runs.push(context.service.runs.run_id(name).await?);
+        match context.service.runs.run_id(name).await {
+            Ok(run_id) => runs.push(run_id),
+            Err(failure) => unknown.push(failure),
+        }
     }
     runs.sort_unstable();
     runs.dedup();
-    Ok(runs)
+    Ok((runs, unknown))
 }
 
 /// Exports one run; returns its report or its folder.

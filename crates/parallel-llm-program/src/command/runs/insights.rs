@@ -6,6 +6,7 @@ use super::Moment;
 use crate::command::{CommandContext, models};
 use crate::exit;
 use crate::terminal::table::Column;
+use crate::terminal::vocabulary::counted;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::{Insights as Found, ModelInsight, Verdict};
 
@@ -62,25 +63,36 @@ fn render(context: &CommandContext<'_>, insights: &Insights, found: &Found) {
     if found.models.is_empty() {
         let when = if insights.since.is_some() { "in this time" } else { "yet" };
         context.console.say(&format!(
-            "no run {when} whose text was made of two answers or more: there is nothing to learn from"
+            "no run {when} that tells which of its answers the text was made of: there is nothing to learn from"
         ));
-        return;
+        return say_uninformative(context, found);
     }
     let rows: Vec<Vec<String>> = found.models.iter().map(row).collect();
     context.console.table(&COLUMNS, &rows);
     let sentences = found.models.iter().map(|model| model.sentence.clone());
     context.console.prose(&std::iter::once(String::new()).chain(sentences).collect::<Vec<_>>(), "  ");
-    context.console.say(&format!("from {} runs whose text was made of two answers or more", found.runs));
-    if found.runs_uninformative > 0 {
-        context.console.say(&format!(
-            "{} more tell nothing: nobody could fuse them, or their texts are too long to compare",
-            found.runs_uninformative
-        ));
-    }
+    context
+        .console
+        .say(&format!("from {} whose text was made of two answers or more", counted(found.runs, "run")));
+    say_uninformative(context, found);
     if found.models.iter().any(|model| model.verdict == Verdict::LeaveOut) {
         let note = "savings count a model's own calls, of all calls of the panels it sat on; the synthesizer would have \
                     read less, too";
         context.console.say(note);
+    }
+}
+
+/// Prints how many runs of two answers or more tell nothing, a line for each reason.
+fn say_uninformative(context: &CommandContext<'_>, found: &Found) {
+    let reasons = [
+        (found.uninformative.nothing_fused, "nothing was fused or chosen"),
+        (found.uninformative.no_base_named, "the synthesizer named no answer that it started from"),
+        (found.uninformative.too_long, "the texts are too long to compare"),
+    ];
+    for (count, why) in reasons.into_iter().filter(|(count, _)| *count > 0) {
+        let tell = if count == 1 { "tells" } else { "tell" };
+        let runs = counted(count, "run");
+        context.console.say(&format!("{runs} of two answers or more {tell} nothing: {why}"));
     }
 }
 

@@ -3,14 +3,14 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use crate::terminal::vocabulary;
+use crate::terminal::vocabulary::{self, counted};
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Moment;
-use crate::command::{CommandContext, models};
+use crate::command::{CommandContext, models, typed_line};
 use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
@@ -26,7 +26,7 @@ const NAMED_MAX: usize = 10;
 
 /// Delete runs: their texts, their events and their files
 ///
-/// Shows what would be deleted, and does nothing without --yes. The runs' cost stays in `runs cost`, and the results of
+/// Without --yes it shows what would be deleted, does nothing and exits with 2. The runs' cost stays in `runs cost`, and the results of
 /// their seats in `runs insights`. Runs in progress stay, and so do runs whose files cannot be removed: each is
 /// reported, the others are deleted, and the exit code is 3, or 7 if none was deleted. Other processes can write in the
 /// meantime, so many runs take a while; after an interruption, call it again to continue.
@@ -67,6 +67,9 @@ pub(super) async fn run(context: &CommandContext<'_>, purge: Purge) -> Result<u8
     }
     if let Some(signal) = stopped_by {
         return Ok(exit::of_signal(signal));
+    }
+    if purging.runs > 0 && !purging.done {
+        return Err(typed_line::unconfirmed("nothing is removed yet"));
     }
     Ok(match (purging.failed.is_empty(), purging.runs) {
         (true, _) => exit::ANSWER,
@@ -139,11 +142,6 @@ fn render(context: &CommandContext<'_>, purging: &Purging) {
     if purging.runs > 0 {
         context.console.say("what they cost stays in `runs cost`");
     }
-    if purging.runs > 0 && !purging.done {
-        context
-            .console
-            .say(&context.console.tone(Tone::Strong, "nothing is removed yet: say it again with `--yes`"));
-    }
 }
 
 fn why_it_stays(error: &ErrorReport) -> String {
@@ -157,7 +155,7 @@ fn extent(purging: &Purging) -> String {
         let nothing = if purging.failed.is_empty() { "no run to remove" } else { "no run was removed" };
         return nothing.to_owned();
     };
-    let runs = if purging.runs == 1 { "1 run".to_owned() } else { format!("{} runs", purging.runs) };
+    let runs = counted(purging.runs, "run");
     let (oldest, newest) = (clock::day(oldest_ms), clock::day(newest_ms));
     let when = if oldest == newest { format!("of {oldest}") } else { format!("from {oldest} to {newest}") };
     if purging.done {

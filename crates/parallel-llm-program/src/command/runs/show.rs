@@ -25,13 +25,13 @@ pub struct Show {
     #[arg(default_value = "@")]
     pub run: String,
     /// The run report as one JSON object
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["seat", "events"])]
     pub json: bool,
     /// Only the answer of this seat
     #[arg(long, value_name = "SEAT")]
     pub seat: Option<u8>,
     /// Every event, one a line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "seat")]
     pub events: bool,
     /// How far the answers agree: equal answers, contradictions, unique claims and new passages
     #[arg(long, conflicts_with_all = ["seat", "events"])]

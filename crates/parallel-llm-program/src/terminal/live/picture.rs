@@ -17,7 +17,7 @@ use super::super::console::{Size, Tone};
 use super::super::line::{Line, Span};
 use super::super::markdown;
 use super::super::seat::{SeatLine, failure};
-use super::super::vocabulary;
+use super::super::vocabulary::{self, counted};
 use super::keys::Key;
 use super::notes::Notes;
 use super::{Asked, FirstTextMs, Steering, is_gathering};
@@ -387,9 +387,9 @@ impl Text {
         let top = self.top.unwrap_or(last_top).min(last_top);
         let hidden = match (top, last_top) {
             (_, 0) => String::new(),
-            (0, _) => format!(" · {last_top} more lines below"),
-            (top, last_top) if top == last_top => format!(" · {top} lines above"),
-            (top, last_top) => format!(" · {top} lines above, {} below", last_top - top),
+            (0, _) => format!(" · {} below", counted(last_top, "more line")),
+            (top, last_top) if top == last_top => format!(" · {} above", counted(top, "line")),
+            (top, last_top) => format!(" · {} above, {} below", counted(top, "line"), last_top - top),
         };
         let room = width.saturating_sub(TITLE.width() + hidden.width() + 1);
         let title = format!("{TITLE}{}{hidden} ", fitted(&self.title, room));

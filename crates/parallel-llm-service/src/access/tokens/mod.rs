@@ -243,8 +243,9 @@ fn check_name(name: &str) -> Result<(), Failure> {
     } else {
         format!("`{}`", parallel_llm_engine::text::safe::excerpt(name, NAME_CHARS_MAX))
     };
-    let message =
-        format!("{shown} cannot be the name of a token, which has {NAME_CHARS_MAX} characters at most");
+    let message = format!(
+        "{shown} cannot be the name of a token: it is a lower-case letter, then letters, digits, `.`, `_` or `-`, {NAME_CHARS_MAX} at most"
+    );
     Err(Failure::new(Code::Usage, message).with_next(Advice::NameToken))
 }
 

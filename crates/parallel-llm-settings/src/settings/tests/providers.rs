@@ -255,7 +255,10 @@ fn an_error_in_a_table_names_its_place() {
 fn an_address_in_a_file_is_refused_with_its_location() {
     let with = |text: &str| format!("[providers.team]\nbase_url = '{text}'\n");
     let written = "write it like `https://openrouter.ai/api/v1`";
-    check_user(&with("a.b"), &format!("USER:2:12: the base URL of `team` cannot be read | {written}"));
+    check_user(
+        &with("a.b"),
+        &format!("USER:2:12: the base URL of `team` does not begin with `https://` or `http://` | {written}"),
+    );
     check_user(
         &with("https://u:p@a.b"),
         &format!("USER:2:12: the base URL of `team` holds a user name or a password | {written}"),
