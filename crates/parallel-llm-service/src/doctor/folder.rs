@@ -1,6 +1,6 @@
 //! The data and output folders: write access, permissions, free space, and whether locks work there.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::system::{OTHERS, Room, foreign_owner, mode, quoted, room, size, unsafe_file_system};
@@ -78,8 +78,17 @@ fn writable(folder: &Path, elsewhere: &str) -> Finding {
         Ok(()) => Finding::ok(format!("{} can be written", folder.display())),
         Err(error) => Finding::failed(
             format!("{} cannot be written: {error}", folder.display()),
-            format!("correct its permissions, or {elsewhere}"),
+            format!("{}, or {elsewhere}", remedy(error.kind())),
         ),
+    }
+}
+
+/// What helps against this error of a write.
+const fn remedy(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space on its disk",
+        ErrorKind::ReadOnlyFilesystem => "mount its disk for writing",
+        _ => "correct its permissions",
     }
 }
 
@@ -179,6 +188,14 @@ mod tests {
             ]
         );
         assert_eq!(described(&room_findings(None)), ["ok this system does not report the free space"]);
+    }
+
+    #[test]
+    fn a_full_disk_is_not_mended_by_permissions() {
+        let remedies =
+            [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::PermissionDenied].map(remedy);
+        let space = "free some space on its disk";
+        assert_eq!(remedies, [space, space, "correct its permissions"]);
     }
 
     #[test]
