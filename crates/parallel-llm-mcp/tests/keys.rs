@@ -86,7 +86,8 @@ fn the_list_names_the_source_of_each_key() {
         ".config/parallel-llm-mcp/config.toml",
         "[providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_command = ['pass', 'show', 'secret']\n[providers.bare]\nbase_url = 'https://bare.example.com/v1'\n",
     );
-    store_key(&sandbox, "mistral");
+    let kept = run(call(&sandbox, &["keys", "set", "mistral"]).stdin("0000-1111"));
+    assert_eq!(kept.code, Some(0), "{}", kept.stderr);
     store_key(&sandbox, "bare");
     let list = || call(&sandbox, &["keys", "list"]).env("GROQ_API_KEY", "0000");
     insta::assert_snapshot!(run(list()).transcript(), @"

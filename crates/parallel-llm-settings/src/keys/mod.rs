@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::value::next::{Advice, MachineStep, Next, Operation};
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_provider::ApiKey;
+use parallel_llm_provider::{ApiKey, Known};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
 pub use command::fetch;
+pub use doubt::is_key;
 use lock::Lock;
 
 use crate::private_files;
@@ -74,6 +75,11 @@ pub enum KeySource {
     Kept,
     /// No source.
     None,
+}
+
+/// Whether a provider is known by this name without any settings.
+pub fn is_known_provider(name: &str) -> bool {
+    Known::by_id(name).is_some()
 }
 
 /// Stores a provider's key, replacing an earlier one. What is hardly a key of this provider is refused, unless the user
