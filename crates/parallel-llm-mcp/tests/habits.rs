@@ -370,7 +370,7 @@ fn files_and_models_are_not_sent_as_words() {
       next: leave `@empty.txt` out
     ["ask", "help"]
     error[usage]: `help` is hardly a question
-      next: see `parallel-llm-mcp ask --help`
+      next: see `parallel-llm-mcp ask --help`, or type `parallel-llm-mcp ask -- help`
     ["ask", "\u{feff}"]
     error[prompt_empty]: the prompt is empty
       next: give a prompt as an argument, as `@file` or on stdin

@@ -288,10 +288,10 @@ fn a_misspelt_command_is_refused_with_a_suggestion() {
       next: did you mean `ask`?
     ["show", "01KB3V"]
     error[usage]: there is no command `show`
-      next: did you mean `runs show`?
+      next: did you mean `runs show 01KB3V`?
     ["backup", "runs.db"]
     error[usage]: there is no command `backup`
-      next: did you mean `store backup`?
+      next: did you mean `store backup runs.db`?
     ["frobnicate"]
     error[usage]: there is no command `frobnicate`
       next: see `parallel-llm-mcp --help`, or type `parallel-llm-mcp ask "frobnicate"`

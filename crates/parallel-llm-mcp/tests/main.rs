@@ -51,6 +51,7 @@ mod replicas;
 mod roots;
 mod runs;
 mod screen;
+mod slips;
 mod soak;
 mod store;
 mod store_modes;

@@ -660,7 +660,11 @@ fn ask_anew(sandbox: &Sandbox) {
 }
 
 /// The mistake of typing this, which ends with 2 and names what to type.
-fn named<const N: usize>(words: [&'static str; N], wrong: &'static str, next: &'static str) -> Mistake {
+pub(crate) fn named<const N: usize>(
+    words: [&'static str; N],
+    wrong: &'static str,
+    next: &'static str,
+) -> Mistake {
     typed(words, 2, wrong, next)
 }
 

@@ -20,12 +20,14 @@ use super::outgoing::{Outgoing, Source};
 use super::prompt::PromptText;
 use super::template::Template;
 use super::view::{Leaving, ProgressStyle, View};
-use super::{CommandContext, answer_file, dry_run, flow, near_file, preset_as_model, prompt, second_model};
+use super::{
+    CommandContext, amount, answer_file, dry_run, flow, near_file, preset_as_model, prompt, second_model,
+};
 use crate::exit;
 use crate::terminal::summary;
 use parallel_llm_service::Question;
 use parallel_llm_service::attachment::{AttachmentTally, Attachments};
-use parallel_llm_settings::settings::{Named, NamedFlow, Settings, duration_ms, split_models};
+use parallel_llm_settings::settings::{Named, NamedFlow, Settings, duration_ms};
 use parallel_llm_settings::signals::Signals;
 
 pub(super) use answer::{begun, exit_code, finish};
@@ -60,6 +62,9 @@ pub struct Ask {
     /// The word behind `--continue` and a blank that is rather meant as a run than as text, but is none.
     #[arg(skip)]
     pub no_run: Option<String>,
+    /// The refusal of a question that is nothing but the name of a command.
+    #[arg(skip)]
+    pub lone_command: Option<Failure>,
     /// Single words behind the value of `--model`, which may be models, too.
     #[arg(skip)]
     pub behind_models: Vec<String>,
@@ -240,6 +245,14 @@ impl Ask {
         self.strategy = Some(with_option(strategy, "paranoid=on"));
     }
 
+    /// The note that the panel of the preset is not asked.
+    fn note_of_panel(&self, settings: &Settings) -> Option<String> {
+        let name = self.preset.as_deref().filter(|_| !self.models.is_empty())?;
+        let Ok(Named::Preset(preset)) = settings.named(name) else { return None };
+        let note = format!("note: `-m` names the panel, so that of the preset `{name}` is not asked");
+        preset.panel.is_some().then_some(note)
+    }
+
     /// The flow whose file `--preset` names.
     fn flow(&self) -> Result<Option<NamedFlow>, Failure> {
         self.preset.as_deref().filter(|preset| flow::is_file(preset)).map(flow::read).transpose()
@@ -247,8 +260,6 @@ impl Ask {
 
     /// The question, moved out of the flags.
     fn question(&mut self, message: Message) -> Result<Question, Failure> {
-        check_single(&self.models)?;
-        check_synthesizer(self.synthesizer.as_deref())?;
         let system = self.system.take().map(|text| Message::text(Role::System, text));
         let messages = system.into_iter().chain([message]).collect();
         let request = RunRequest {
@@ -294,6 +305,11 @@ impl Ask {
         let is_whole = template.is_some() && self.prompt.is_empty() && std::io::stdin().is_terminal();
         let mut prompt =
             if is_whole { PromptText::default() } else { self.text(context, &mut attachments).await? };
+        if let Some(failure) = self.lone_command.clone().filter(|_| prompt.parts.len() == 1)
+            && self.attachments.is_empty()
+        {
+            return Err(failure);
+        }
         if let Some(template) = template {
             prompt.text = template.prompt(&prompt.text)?;
             prompt.parts.insert(0, template.outgoing());
@@ -301,6 +317,7 @@ impl Ask {
         self.attachments
             .iter()
             .try_for_each(|path| prompt::attach(path, &mut attachments, &context.console))?;
+        prompt::check_question(&prompt.text, &attachments)?;
         self.system.iter().try_for_each(|text| attachments.check_typed("the text of `--system`", text))?;
         self.output.iter().try_for_each(|path| answer_file::check_apart(path, &attachments))?;
         for note in prompt::notes(&self.prompt, &self.attachments, &attachments) {
@@ -358,31 +375,13 @@ fn temperature(text: &str) -> Result<f64, String> {
     temperature.ok_or_else(|| "a number from 0 to 2".to_owned())
 }
 
-/// Refuses a list of models behind one `-m`. A comma only separates the options of a model.
-pub(super) fn check_single(models: &[String]) -> Result<(), Failure> {
-    let separates = |letter: char| letter == ',' || letter.is_whitespace();
-    let is_list =
-        |model: &&String| model.split('@').next().is_some_and(|name| name.trim().contains(separates));
-    let Some(list) = models.iter().find(is_list) else { return Ok(()) };
-    let each = list.split(separates).filter(|model| !model.is_empty());
-    let each: Vec<String> = each.map(|model| format!("-m {model}")).collect();
-    let message = format!("`-m` takes one model, not the list `{list}`");
-    Err(Failure::new(Code::ModelInvalid, message).with_next(Next::WriteAs(each.join(" ").into())))
-}
-
-/// Refuses a list behind `--synthesizer`: those of the settings come after the one that is named.
-pub(super) fn check_synthesizer(named: Option<&str>) -> Result<(), Failure> {
-    let models = named.map(split_models).unwrap_or_default();
-    let [first, _, ..] = models.as_slice() else { return Ok(()) };
-    let message = format!("`--synthesizer` takes one model, not the list `{}`", named.unwrap_or_default());
-    let next = Next::WriteAs(format!("--synthesizer {first}").into());
-    Err(Failure::new(Code::ModelInvalid, message).with_next(next))
-}
-
 fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
     duration_ms(text).ok_or_else(|| {
-        Failure::new(Code::Usage, format!("`{flag} {text}` is not a duration from 1 ms to a day"))
-            .with_next(Next::WriteAs("90s`, `5m`, `1h30m` or `1500ms".into()))
+        let plain = amount::plain(flag, text).filter(|plain| duration_ms(plain).is_some());
+        let typed = plain.map(|plain| format!("{flag} {plain}"));
+        Failure::new(Code::Usage, format!("`{flag} {text}` is not a duration from 1 ms to a day")).with_next(
+            Next::WriteAs(typed.unwrap_or_else(|| "90s`, `5m`, `1h30m` or `1500ms".to_owned()).into()),
+        )
     })
 }
 
@@ -400,6 +399,11 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     ask.progress.check(&context.console)?;
     let settings = &context.service.settings;
     ask.set_strategy(settings)?;
+    if let Some(note) = ask.note_of_panel(settings) {
+        context.console.say(&note);
+    }
+    second_model::check_each(&ask.models)?;
+    second_model::check_synthesizer(ask.synthesizer.as_deref())?;
     second_model::check(&ask.behind_models, &context.service.models).await?;
     preset_as_model::check(context, &ask.models).await?;
     ask.resolve_continued(context).await?;

@@ -11,20 +11,22 @@ use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
-use super::{Arguments, Work, help, misuse, synonyms};
+use super::help::{names, nested, shown};
+use super::keys::is_like_key;
+use super::typed_line::QUESTION_MARKS;
+use super::{Arguments, Work, continued, help, keys, lone_word, misuse, synonyms, typed_line};
 use crate::called::{self, SHORT};
 use parallel_llm_settings::PROGRAM;
+use parallel_llm_settings::keys::is_key;
 
 /// The longest argument shown in a message, in characters.
 const SHOWN_CHARS_MAX: usize = 60;
 /// The most words of a text whose first word is taken for a misspelt command: longer texts are sentences.
 const COMMAND_WORDS_MAX: usize = 3;
-/// The fewest letters and digits of a key.
-const KEY_CHARS_MIN: usize = 8;
 /// The fewest unquoted words that are taken for a question whose quotes are missing.
 const QUESTION_WORDS_MIN: usize = 3;
-/// Question marks: Latin, full-width and Arabic.
-const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
+/// The place of a bare question among the arguments of `ask`.
+const ASKED_PLACE: usize = 2;
 
 /// What is wrong with the arguments.
 pub(super) enum Mistake {
@@ -96,7 +98,9 @@ fn is_question(text: &str, commands: &Command) -> bool {
     let is_source = text.starts_with('@') || text == "-";
     let has_words = text.split_whitespace().nth(1).is_some();
     let word = text.trim_end_matches(QUESTION_MARKS);
-    is_source || has_words || (word.len() < text.len() && meant(word, commands).is_none())
+    let is_command =
+        || nearest(word, names(commands).chain(["help"])).is_some() || nested(word, commands).is_some();
+    is_source || has_words || (word.len() < text.len() && !is_command())
 }
 
 /// The refusal of a command line that stands in one argument; `None` for a question that only begins like one.
@@ -172,13 +176,6 @@ fn is_short_setter(rest: &[&str]) -> bool {
     rest.len() <= COMMAND_WORDS_MAX && rest.first().is_some_and(|word| misuse::SETTERS.contains(word))
 }
 
-/// Whether a word is rather a key than a word of a language.
-fn is_like_key(word: &str) -> bool {
-    word.len() >= KEY_CHARS_MIN
-        && word.contains(|letter: char| letter.is_ascii_digit())
-        && word.contains(|letter: char| letter.is_ascii_alphabetic())
-}
-
 /// The refusal of a key in quotes. The key is not shown, and the command reads it from the terminal.
 fn quoted_key(path: &[String]) -> Failure {
     let program = called::name();
@@ -205,39 +202,43 @@ fn meant(word: &str, commands: &Command) -> Option<String> {
     nearest(word, below).and_then(|name| nested(name, commands))
 }
 
-/// The first nested command of this name.
-fn nested(name: &str, commands: &Command) -> Option<String> {
-    let above = shown(commands).find(|command| names(command).any(|below| below == name))?;
-    Some(format!("{} {name}", above.get_name()))
-}
-
-fn names(command: &Command) -> impl Iterator<Item = &str> {
-    shown(command).map(Command::get_name)
-}
-
-fn shown(command: &Command) -> impl Iterator<Item = &Command> {
-    command.get_subcommands().filter(|command| !command.is_hide_set())
-}
-
 fn no_command(words: &[String], commands: &Command) -> Failure {
     let program = called::name();
     let first = &words[0];
     let shown = safe::excerpt(first, SHOWN_CHARS_MAX);
     let failure = Failure::new(Code::Usage, format!("there is no command `{shown}`"));
+    let typed = |line: String| failure.clone().with_next(Next::Type(format!("{program} {line}").into()));
     let texts: Vec<&str> = words.iter().map(String::as_str).take_while(|word| !is_flag(word)).collect();
     let is_sentence = texts.len() >= QUESTION_WORDS_MIN;
-    // `what` is like `wait`, but `what is faster` is rather a question.
-    let is_close = nearest(first, names(commands)).is_some() || nested(first, commands).is_some();
-    if let Some(meant) = meant(first, commands).filter(|_| is_close || !is_sentence) {
-        return failure.with_next(Next::Meant(meant.into()));
+    if is_key(first) {
+        return keys::in_history("");
+    }
+    if continued::is_id(first) {
+        return typed(format!("runs show {first}"));
+    }
+    let asking: Vec<OsString> =
+        [program, "ask"].into_iter().chain(words.iter().map(String::as_str)).map(OsString::from).collect();
+    if let Some(refused) = lone_word::no_text(first, ASKED_PLACE, &asking).filter(|_| texts.len() == 1) {
+        return refused;
     }
     let after: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
-    if let Some(typed) = synonyms::command("", first, &after).filter(|_| !is_sentence) {
-        return failure.with_next(Next::Type(format!("{program} {typed}").into()));
+    if let Some(line) = synonyms::command("", first, &after).filter(|_| !is_sentence) {
+        return typed(line);
+    }
+    // `what` is like `wait`, but `what is faster` is rather a question.
+    let exact = nested(first, commands);
+    let is_close = nearest(first, names(commands)).is_some() || exact.is_some();
+    if let Some(meant) = meant(first, commands).filter(|_| is_close || !is_sentence) {
+        let behind = texts.iter().skip(1).filter(|_| exact.is_some() && !is_sentence);
+        let line = std::iter::once(meant).chain(behind.map(|word| typed_line::quoted(word)));
+        return failure.with_next(Next::Meant(line.collect::<Vec<_>>().join(" ").into()));
     }
     if is_sentence {
         let question = safe::excerpt(&texts.join(" "), SHOWN_CHARS_MAX);
         return failure.with_next(Next::WriteAs(format!("{program} \"{question}\"").into()));
+    }
+    if let Some(refused) = lone_word::command(first, ASKED_PLACE, &asking) {
+        return failure.with_next(refused.next_steps());
     }
     let asking = Next::Type(format!("{program} ask \"{shown}\"").into());
     failure.with_next([Next::See(format!("{program} --help").into()), asking])

@@ -153,6 +153,17 @@ fn id_of(word: &str) -> String {
     }
 }
 
+/// Whether a word is the id of a run, or enough of one to be nothing else.
+pub(super) fn is_id(word: &str) -> bool {
+    let is_long = word.len() >= ID_IN_TEXT_CHARS_MIN && word.contains(|letter: char| letter.is_alphabetic());
+    is_long && word.starts_with(ID_START) && has_form(word)
+}
+
+/// Whether a word names a run.
+pub(super) fn is_run(word: &str) -> bool {
+    is_id(word) || (word.starts_with(NEWEST) && has_form(word))
+}
+
 /// The id that a text begins with, perhaps behind the word `run`, and the rest of it.
 fn split_id(text: &str) -> Option<(String, &str)> {
     let text = text.trim();

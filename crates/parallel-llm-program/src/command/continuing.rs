@@ -5,6 +5,7 @@ use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
 
 use super::CommandContext;
 use super::ask::{self, Ask};
+use super::second_model;
 use super::view::{self, Followed, Leaving, ProgressStyle, View};
 use crate::exit;
 use crate::terminal::summary;
@@ -173,7 +174,7 @@ pub(super) async fn resume(context: &CommandContext<'_>, resume: &Resume) -> Res
 
 /// Asks further models.
 pub(super) async fn add(context: &CommandContext<'_>, add: Add) -> Result<u8, Failure> {
-    ask::check_single(&add.models)?;
+    second_model::check_each(&add.models)?;
     let request = RunRequest { models: Some(add.models), ..add.means.request()? };
     go_on(context, &add.run, Continuation::Add(request), &add.shown).await
 }
@@ -208,7 +209,7 @@ async fn go_on(
 
 impl Means {
     fn request(self) -> Result<RunRequest, Failure> {
-        ask::check_synthesizer(self.synthesizer.as_deref())?;
+        second_model::check_synthesizer(self.synthesizer.as_deref())?;
         Ok(RunRequest {
             synthesizer: self.synthesizer,
             budget: self.allowance.budget,

@@ -63,8 +63,7 @@ pub(super) fn manual() -> Command {
 /// The command line as it is completed: a hidden command is for programs, which need no completion.
 pub(super) fn completed() -> Command {
     let command = command();
-    let shown: Vec<Command> =
-        command.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+    let shown: Vec<Command> = shown(&command).cloned().collect();
     // Clap can hide a command from help only, so this is the command made anew, with its own `--help`.
     Command::new(called::name())
         .version(env!("CARGO_PKG_VERSION"))
@@ -145,6 +144,22 @@ fn groups(command: &Command) -> String {
         page.push('\n');
     }
     page
+}
+
+/// The first nested command of this name.
+pub(super) fn nested(name: &str, commands: &Command) -> Option<String> {
+    let above = shown(commands).find(|command| names(command).any(|below| below == name))?;
+    Some(format!("{} {name}", above.get_name()))
+}
+
+/// The names of the commands that are shown below a command.
+pub(super) fn names(command: &Command) -> impl Iterator<Item = &str> {
+    shown(command).map(Command::get_name)
+}
+
+/// The commands that are shown below a command.
+pub(super) fn shown(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|command| !command.is_hide_set())
 }
 
 #[cfg(test)]

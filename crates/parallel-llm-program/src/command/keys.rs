@@ -3,13 +3,18 @@
 
 use std::io::{IsTerminal, Read};
 
+use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 use serde_json::json;
 
 use super::{CommandContext, hidden, tokens};
+use crate::called;
 use crate::exit;
 use crate::terminal::vocabulary;
 use parallel_llm_settings::keys::{self, KeptKey, KeyLine, KeySource};
+
+/// The fewest letters and digits of a key.
+const KEY_CHARS_MIN: usize = 8;
 
 /// Store the keys of providers, and make tokens for other callers
 #[derive(Debug, clap::Subcommand)]
@@ -69,11 +74,32 @@ pub(super) async fn run(context: &CommandContext<'_>, command: KeysCommand) -> R
 async fn set(context: &CommandContext<'_>, provider: &str, force: bool) -> Result<u8, Failure> {
     let settings = &context.service.settings;
     // An unknown name fails before anything is typed.
-    settings.provider(provider)?;
+    if let Err(failure) = settings.provider(provider) {
+        let (name, key) = provider.split_once('=').unwrap_or(("", provider));
+        let is_key = !name.is_empty() || is_like_key(key);
+        return Err(if is_key { in_history(name) } else { failure });
+    }
     let Some(text) = read(context, provider)? else { return Ok(exit::INTERRUPTED) };
     let kept = keys::set(settings, provider, &text, force).await?;
     render_kept(context, provider, &kept);
     Ok(exit::ANSWER)
+}
+
+/// Whether a word is rather a key than a word of a language.
+pub(super) fn is_like_key(word: &str) -> bool {
+    word.len() >= KEY_CHARS_MIN
+        && word.contains(|letter: char| letter.is_ascii_digit())
+        && word.contains(|letter: char| letter.is_ascii_alphabetic())
+}
+
+/// The refusal of a key as an argument, which repeats none of it.
+pub(super) fn in_history(provider: &str) -> Failure {
+    let is_name = !provider.is_empty() && !provider.contains('=') && !is_like_key(provider);
+    let provider = if is_name { provider } else { "openrouter" };
+    let message = "`keys set` takes no key as an argument, and what was typed is now in the history of your shell: \
+                   take it out there";
+    let typed = Next::Type(format!("{} keys set {provider}", called::name()).into());
+    Failure::new(Code::Usage, message).with_next(typed)
 }
 
 /// Reports where a key is stored, whether it replaced another, and what takes precedence.

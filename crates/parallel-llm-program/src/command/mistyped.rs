@@ -3,7 +3,8 @@
 //!
 //! They are refused only where a person cannot have meant the text: a question may mention files and flags.
 
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use parallel_llm_engine::text::safe;
@@ -13,7 +14,8 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
 use super::ask::Ask;
-use super::{Arguments, Command, Work, help, typed_line};
+use super::typed_line::{END_OF_FLAGS, is_flag_of_ask, takes_value, words};
+use super::{Arguments, Command, Work, amount, help, lone_word, typed_line};
 use crate::called;
 
 /// The longest argument shown in a message, in characters.
@@ -22,8 +24,6 @@ const SHOWN_CHARS_MAX: usize = 60;
 const NAMED_MAX: usize = 3;
 /// The most dashes of a flag: `—-` is one too many already.
 const DASHES_MAX: usize = 3;
-/// What ends the flags.
-const END_OF_FLAGS: &str = "--";
 
 /// Refuses flags that begin with another dash than the one on the keyboard, or behind a blank that is none: word processors
 /// and messengers write them. Only a question takes such a word without an error.
@@ -88,10 +88,12 @@ const fn is_dash(letter: char) -> bool {
 /// Refuses what is hardly meant as a part of a question.
 pub(super) fn check(read: &mut Arguments, arguments: &[OsString]) -> Result<(), Failure> {
     let Some(Command::Work(Work::Ask(ask))) = &mut read.command else { return Ok(()) };
-    check_help(ask, arguments)?;
     ask.check_continued(arguments)?;
     check_system(ask, arguments)?;
+    check_behind_end(ask, arguments)?;
+    amount::check_units(&ask.prompt, arguments)?;
     check_files(ask, arguments)?;
+    lone_word::check(ask, arguments)?;
     ask.behind_models = behind_models(ask, arguments);
     Ok(())
 }
@@ -113,16 +115,6 @@ fn behind_models(ask: &Ask, arguments: &[OsString]) -> Vec<String> {
         found.extend(behind.iter().filter(is_certain).map(|word| (*word).clone()));
     }
     found
-}
-
-/// `ask help` asks for the help of the program, not of the models.
-fn check_help(ask: &Ask, arguments: &[OsString]) -> Result<(), Failure> {
-    let [only] = ask.prompt.as_slice() else { return Ok(()) };
-    if !only.eq_ignore_ascii_case("help") || words(arguments).len() < arguments.len() {
-        return Ok(());
-    }
-    let page = Next::See(format!("{} ask --help", called::name()).into());
-    Err(Failure::new(Code::Usage, "`help` is hardly a question").with_next(page))
 }
 
 /// `--system` takes a text: `@FILE` and `-` have no meaning there, and the name of a file is no instruction.
@@ -148,6 +140,36 @@ fn check_system(ask: &Ask, arguments: &[OsString]) -> Result<(), Failure> {
     });
     let message = format!("`--system` takes a text, and `{system}` would be sent as these characters");
     Err(Failure::new(Code::Usage, message).with_next(Next::Type(line.into())))
+}
+
+/// Refuses flags behind the sign that ends the flags: they would be sent as text, and the usual panel would be paid. A
+/// single word there is meant as it is.
+fn check_behind_end(ask: &Ask, arguments: &[OsString]) -> Result<(), Failure> {
+    let Some(end) = arguments.iter().position(|argument| argument == END_OF_FLAGS) else { return Ok(()) };
+    let (before, behind) = (&arguments[..end], &arguments[end + 1..]);
+    let Some(first) = behind.iter().find(|word| is_flag_of_ask(word)).filter(|_| behind.len() > 1) else {
+        return Ok(());
+    };
+    let (mut line, mut texts) = (before.to_vec(), Vec::new());
+    let mut words = behind.iter();
+    while let Some(word) = words.next() {
+        if !is_flag_of_ask(word) {
+            texts.push(word.clone());
+            continue;
+        }
+        line.push(word.clone());
+        if word.to_str().is_some_and(takes_value) {
+            line.extend(words.next().cloned());
+        }
+    }
+    let message = format!("`{}` behind `--` would be sent as text", first.to_string_lossy());
+    let text = behind.join(OsStr::new(" "));
+    let (is_empty, has_text) = (texts.is_empty(), ask.prompt.len() > behind.len());
+    line.extend(Some(END_OF_FLAGS.into()).filter(|_| !is_empty).into_iter().chain(texts));
+    let again = |line: &[OsString]| typed_line::again(line, |_, _| None);
+    let moved = again(&line) + if is_empty && !has_text { " \"QUESTION\"" } else { "" };
+    let whole = again(&[before, &[END_OF_FLAGS.into(), text]].concat());
+    Err(Failure::new(Code::Usage, message).with_next([Next::Type(moved.into()), Next::Type(whole.into())]))
 }
 
 /// Refuses names of files among the words: a shell writes them in place of `*`, and `-a` takes one of them.
@@ -183,13 +205,42 @@ fn check_files(ask: &Ask, arguments: &[OsString]) -> Result<(), Failure> {
     let attached = typed_line::again(arguments, |at, word| {
         files.contains(&at).then(|| vec!["-a".to_owned(), typed_line::quoted(word)])
     });
-    Err(Failure::new(Code::Usage, message).with_next(Next::Type(attached.into())))
+    let is_word = |at: &usize| !is_value(*at) && parts.contains(&words[*at].as_str());
+    let asked: Vec<usize> =
+        (1..words.len()).filter(|at| is_word(at) && (*at > 1 || words[1] != "ask")).collect();
+    let quoted = starred(&words, &asked, &files).map(|question| {
+        typed_line::again(arguments, |at, _| match asked.first() {
+            Some(first) if *first == at => Some(vec![typed_line::quoted(&question)]),
+            _ => asked.contains(&at).then(Vec::new),
+        })
+    });
+    let next: Vec<Next> = quoted.into_iter().chain([attached]).map(|line| Next::Type(line.into())).collect();
+    Err(Failure::new(Code::Usage, message).with_next(next))
 }
 
-/// The arguments as text, up to the sign behind which everything is text.
-fn words(arguments: &[OsString]) -> Vec<String> {
-    let words = arguments.iter().map(|argument| argument.to_string_lossy().into_owned());
-    words.take_while(|word| word != END_OF_FLAGS).collect()
+/// The question as it was typed, if the names of files in it are all that a shell writes in place of a lone `*`.
+fn starred(words: &[String], asked: &[usize], files: &[usize]) -> Option<String> {
+    let is_shown = |name: &OsString| !name.to_string_lossy().starts_with('.');
+    let entries = std::fs::read_dir(".").ok()?.flatten().map(|entry| entry.file_name()).filter(is_shown);
+    let there: BTreeSet<OsString> = entries.take(files.len() + 1).collect();
+    let mut typed: Vec<&str> = Vec::new();
+    let mut at = 0;
+    while let Some(place) = asked.get(at) {
+        if !files.contains(place) {
+            typed.push(&words[*place]);
+            at += 1;
+            continue;
+        }
+        let run = asked.get(at..at + there.len())?;
+        let named: BTreeSet<OsString> = run.iter().map(|place| OsString::from(&words[*place])).collect();
+        // An empty folder would be found for ever.
+        if named != there || there.is_empty() {
+            return None;
+        }
+        typed.push("*");
+        at += run.len();
+    }
+    Some(typed.join(" "))
 }
 
 /// Whether something of this name is there that the shell would have named.
@@ -201,19 +252,6 @@ fn is_entry(word: &str) -> bool {
 fn is_hardly_a_word(word: &str) -> bool {
     let is_word = word.chars().all(char::is_lowercase);
     Path::new(word).is_file() && !is_word
-}
-
-/// Whether a word is a flag of `ask` whose value follows after a blank.
-fn takes_value(word: &str) -> bool {
-    let commands = help::command();
-    let Some(ask) = commands.find_subcommand("ask") else { return false };
-    ask.get_arguments().any(|argument| {
-        let is_it = match word.strip_prefix("--") {
-            Some(name) => argument.get_long() == Some(name),
-            None => word.len() == 2 && argument.get_short().is_some_and(|short| word == format!("-{short}")),
-        };
-        is_it && argument.get_action().takes_values()
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The command line: one file per command. A command reads its arguments, calls the service and renders.
 
+mod amount;
 mod answer_file;
 mod ask;
 mod bare;
@@ -20,6 +21,7 @@ mod hidden;
 mod install;
 mod keys;
 mod killed;
+mod lone_word;
 mod mistyped;
 mod misuse;
 mod models;

@@ -14,7 +14,7 @@ use parallel_llm_engine::{Code, Failure};
 
 use super::outgoing::{Outgoing, Source};
 use super::piped::{self, STDIN, Stdin};
-use super::{bounded_text, near_file, unread_file};
+use super::{bounded_text, near_file, typed_line, unread_file};
 use crate::terminal::console::Console;
 use parallel_llm_service::attachment::{self, Attachments, is_pattern};
 
@@ -24,9 +24,22 @@ const BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The name of stdin on the command line.
 const STDIN_MARK: &str = "-";
 
+/// The names that systems give to stdin.
+const STDIN_FILES: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+
 /// Whether an attachment is stdin.
 pub(super) fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == STDIN_MARK
+    path.as_os_str() == STDIN_MARK || is_stdin_file(path.as_os_str())
+}
+
+fn is_stdin_file(path: &OsStr) -> bool {
+    STDIN_FILES.iter().any(|name| path == *name)
+}
+
+/// Whether a part of the prompt is stdin.
+fn is_stdin_part(part: &OsStr) -> bool {
+    let file = part.to_str().and_then(|part| part.strip_prefix('@'));
+    part == STDIN_MARK || file.is_some_and(|file| is_stdin_file(OsStr::new(file)))
 }
 
 /// Says what is awaited on stdin, if a person is to type it.
@@ -128,7 +141,7 @@ pub(super) async fn read(
         pieces.extend(read_part(part, parts.len() == 1, attachments, console).await?);
     }
     if !is_terminal
-        && !parts.iter().any(|part| part == STDIN_MARK)
+        && !parts.iter().any(|part| is_stdin_part(part))
         && let Some(bytes) =
             piped::read(console, |source| bounded_text::bytes(source, BYTES_MAX, STDIN)).await?
     {
@@ -151,16 +164,18 @@ async fn read_part(
     console: &Console,
 ) -> Result<Option<Piece>, Failure> {
     let text = typed(part)?;
-    match text.strip_prefix('@') {
-        Some(path) => read_file(Path::new(path), attachments, console).await,
-        None if text == STDIN_MARK && is_whole => read_stdin(attachments, console),
-        None if text == STDIN_MARK => {
-            let piece = read_stdin(attachments, console)?;
-            let text = piece.as_ref().map(|piece| piece.text.as_str());
-            text.map_or(Ok(()), |text| check_filled(text, STDIN, STDIN_MARK.to_owned())).map(|()| piece)
-        }
-        None => Ok(Some(Piece::of(Source::Text, text.to_owned()))),
+    if is_stdin_part(part) {
+        let piece = read_stdin(attachments, console)?;
+        let read = piece.as_ref().map(|piece| piece.text.as_str()).filter(|_| !is_whole);
+        return read.map_or(Ok(()), |read| check_filled(read, STDIN, text.to_owned())).map(|()| piece);
     }
+    if let Some(path) = text.strip_prefix('@') {
+        return read_file(Path::new(path), attachments, console).await;
+    }
+    if !is_whole {
+        check_filled(text, "an argument", "\"\"".to_owned())?;
+    }
+    Ok(Some(Piece::of(Source::Text, text.to_owned())))
 }
 
 /// The failure with the file that was probably meant, if no file has the name behind this mark.
@@ -175,6 +190,17 @@ fn check_filled(text: &str, shown: &str, argument: String) -> Result<(), Failure
     }
     let message = format!("{shown} gives no text, and the question would go without it");
     Err(Failure::new(Code::PromptEmpty, message).with_next(Next::LeaveOut(argument.into())))
+}
+
+/// Fails if there is nothing but attachments: no model knows what to do with them.
+pub(super) fn check_question(text: &str, attachments: &Attachments) -> Result<(), Failure> {
+    if !text.trim().is_empty() || attachments.tally().is_empty() {
+        return Ok(());
+    }
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let line = format!("{} {}", typed_line::again(&arguments, |_, _| None), typed_line::QUESTION);
+    let message = "the prompt is empty: there is no question beside what is attached";
+    Err(Failure::new(Code::PromptEmpty, message).with_next(Next::Type(line.into())))
 }
 
 /// An argument as text.

@@ -1,5 +1,5 @@
-//! The call as it was typed, written again with a part of it changed: a next step that does what was meant when it is
-//! pasted.
+//! The call as it was typed: its words and flags, and the call written again with a part of it changed, a next step that does
+//! what was meant when it is pasted.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -7,12 +7,18 @@ use std::io::IsTerminal;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
+use super::help;
 use crate::called;
 
 /// The longest argument that is repeated, in characters. A longer one is a question, and stands for itself.
 const WORD_CHARS_MAX: usize = 120;
 /// What stands for a longer one.
-const QUESTION: &str = "\"QUESTION\"";
+pub(super) const QUESTION: &str = "\"QUESTION\"";
+
+/// What ends the flags.
+pub(super) const END_OF_FLAGS: &str = "--";
+/// Question marks: Latin, full-width and Arabic.
+pub(super) const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
 
 /// The call with each argument replaced by these; `None` keeps it.
 pub(super) fn again(arguments: &[OsString], change: impl Fn(usize, &str) -> Option<Vec<String>>) -> String {
@@ -41,6 +47,13 @@ pub(super) fn unconfirmed(message: impl AsRef<str>) -> Failure {
     Failure::new(Code::Usage, message).with_next(Next::Type(format!("{line} --yes").into()))
 }
 
+/// The call with the argument at this place behind `--`, where everything is text.
+pub(super) fn literally(arguments: &[OsString], place: usize) -> String {
+    let line = again(arguments, |at, _| (at == place).then(Vec::new));
+    let text = arguments.get(place).map(|text| quoted(&text.to_string_lossy())).unwrap_or_default();
+    format!("{line} -- {text}")
+}
+
 /// An argument as a shell takes it back. Backticks would end its place in a message.
 pub(super) fn quoted(argument: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=@,+%~".contains(letter);
@@ -54,6 +67,37 @@ pub(super) fn quoted(argument: &str) -> String {
         return format!("\"{argument}\"");
     }
     format!("'{}'", argument.replace('\'', r"'\''"))
+}
+
+/// The arguments as text, up to the sign behind which everything is text.
+pub(super) fn words(arguments: &[OsString]) -> Vec<String> {
+    let words = arguments.iter().map(|argument| argument.to_string_lossy().into_owned());
+    words.take_while(|word| word != END_OF_FLAGS).collect()
+}
+
+/// Whether an argument is a flag of `ask`.
+pub(super) fn is_flag_of_ask(word: &OsString) -> bool {
+    let word = word.to_string_lossy();
+    let name = word.split('=').next().unwrap_or_default();
+    find_flag(name, |_| true)
+}
+
+/// Whether a word is a flag of `ask` whose value follows after a blank.
+pub(super) fn takes_value(word: &str) -> bool {
+    find_flag(word, |flag| flag.get_action().takes_values())
+}
+
+/// Whether `ask` has a flag of this name for which this holds.
+fn find_flag(word: &str, holds: impl Fn(&clap::Arg) -> bool) -> bool {
+    let commands = help::command();
+    let Some(ask) = commands.find_subcommand("ask") else { return false };
+    ask.get_arguments().any(|argument| {
+        let is_it = match word.strip_prefix("--") {
+            Some(name) => argument.get_long() == Some(name),
+            None => word.len() == 2 && argument.get_short().is_some_and(|short| word == format!("-{short}")),
+        };
+        is_it && holds(argument)
+    })
 }
 
 #[cfg(test)]

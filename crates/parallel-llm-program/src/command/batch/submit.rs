@@ -15,7 +15,7 @@ use super::line::{self, LineDefaults};
 use super::lines::FileLines;
 use super::work::{self, Working};
 use super::{SCHEMA, described, usd};
-use crate::command::ask::{check_single, check_synthesizer};
+use crate::command::second_model::{check_each, check_synthesizer};
 use crate::command::{CommandContext, piped};
 use crate::exit;
 use crate::terminal::console::Tone;
@@ -84,7 +84,7 @@ pub(super) async fn run(context: &CommandContext<'_>, submit: Submit) -> Result<
         files: submit.files,
         allows_secrets: submit.allow_secret_file,
     };
-    check_single(&defaults.models)?;
+    check_each(&defaults.models)?;
     check_synthesizer(defaults.synthesizer.as_deref())?;
     line::check(context.service, &defaults).await?;
     let batches = &context.service.batches;

@@ -1,0 +1,213 @@
+//! Slips of the hand, each of which would pay for another question than the one that was meant, and next steps that lead
+//! to where the user wanted to go.
+
+use parallel_llm_testkit::Sandbox;
+
+use crate::ask::sandbox;
+use crate::mistakes::{check, named, typed};
+
+const ONE: &str = "x-ai/grok-4.7";
+
+fn with_files(sandbox: &Sandbox) {
+    sandbox.write("q.txt", "Why is the sky blue?");
+    sandbox.write("src/lib.rs", "fn main() {}");
+}
+
+fn with_one_file(sandbox: &Sandbox) {
+    sandbox.write("q.txt", "Why is the sky blue?");
+}
+
+/// What is sent to the model, and what is said about it.
+fn asked(arguments: &[&str], stdin: Option<&str>) -> (String, String) {
+    let sandbox = sandbox();
+    with_files(&sandbox);
+    let call = sandbox.call(["ask", "-m", ONE]).args(arguments);
+    let output = if let Some(text) = stdin { call.stdin(text) } else { call }.run();
+    assert_eq!(output.code, Some(0), "{arguments:?}\n{}", output.transcript());
+    let chats = sandbox.chats();
+    let content = &chats.last().expect("a model was asked").body["messages"][0]["content"];
+    (content.as_str().unwrap_or_default().to_owned(), output.stderr)
+}
+
+#[test]
+fn a_lone_name_of_a_file_is_not_the_question() {
+    check([
+        named(["ask", "q.txt"], "`q.txt` is a file, and its name would be sent", "ask @q.txt`, or type")
+            .after(with_files),
+        named(["ask", "./q.txt"], "`./q.txt` is a file", "ask -- ./q.txt`").after(with_files),
+        named(["ask", "~/q.txt"], "`~/q.txt` is a file", "ask @~/q.txt`").after(with_files),
+        named(["ask", "-m", ONE, "q.txt", "-q"], "is a file", "ask -m x-ai/grok-4.7 @q.txt -q`")
+            .after(with_files),
+        named(["ask", "src"], "`src` is a folder", "ask -a src \"QUESTION\"`").after(with_files),
+        named(["ask", "."], "`.` is a folder", "ask -a . \"QUESTION\"`"),
+        named(["ask", "/"], "`/` is a folder", "ask -- /`"),
+        named(["q.txt"], "`q.txt` is a file", "type `parallel-llm-mcp ask @q.txt`").after(with_files),
+        named(["ask", "-c", "q.txt"], "`q.txt` is a file", "ask -c @q.txt`").after(with_files),
+    ]);
+    assert_eq!(asked(&["--", "q.txt"], None).0, "q.txt");
+    assert_eq!(asked(&["@q.txt"], None).0, "Why is the sky blue?");
+}
+
+#[test]
+fn a_lone_path_pattern_or_address_is_not_the_question() {
+    check([
+        named(
+            ["ask", "./missing.txt"],
+            "`./missing.txt` is the name of nothing here",
+            "ask -- ./missing.txt`",
+        ),
+        named(["ask", "missing.sql"], "is the name of nothing here", "ask -- missing.sql`"),
+        named(["ask", "~/gone"], "`~/gone` is the name of nothing here", "ask -- ~/gone`"),
+        named(["ask", "Q.txt"], "is the name of nothing here", "did you mean `@q.txt`?").after(with_files),
+        named(["ask", "*.sql"], "`*.sql` is a pattern that fits nothing here", "ask -- \"*.sql\"`"),
+        named(["ask", "*.txt"], "`*.txt` is a pattern, and would be sent", "ask -a \"*.txt\" \"QUESTION\"`")
+            .after(with_files),
+        named(
+            ["ask", "https://a.example/x.pdf"],
+            "is an address, and nothing is fetched",
+            "ask -- https://a.example/x.pdf`",
+        ),
+        named(["https://a.example/x.pdf"], "is an address, and nothing is fetched", "curl -LO"),
+    ]);
+    for words in [&["TCP/IP"][..], &["2*3"], &["什么是node.js"], &["what", "about", "./missing.txt"]] {
+        assert_eq!(asked(words, None).0, words.join(" "));
+    }
+}
+
+#[test]
+fn a_unit_behind_a_number_is_not_the_question() {
+    check([
+        named(
+            ["ask", "--budget", "1", "USD", "Why?"],
+            "`USD` behind `--budget 1` would be sent as a word of the question",
+            "type `parallel-llm-mcp ask --budget 1 \"Why?\"`",
+        ),
+        named(["ask", "--budget", "1", "dollar"], "`dollar` behind", "ask --budget 1 \"QUESTION\"`"),
+        named(["ask", "--budget=50", "cents", "Why?"], "`cents` behind", "ask --budget=0.50 \"Why?\"`"),
+        named(
+            ["ask", "--max-tokens", "500", "tokens", "Why?"],
+            "`tokens` behind",
+            "ask --max-tokens 500 \"Why?\"`",
+        ),
+        named(["ask", "--max-tokens", "4", "k", "Why?"], "`k` behind", "ask --max-tokens 4000 \"Why?\"`"),
+        named(
+            ["ask", "--deadline", "5", "minutes", "Why?"],
+            "`minutes` behind",
+            "ask --deadline 5m \"Why?\"`",
+        ),
+        named(["ask", "Why so?", "--cache", "1", "hour"], "`hour` behind", "ask \"Why so?\" --cache 1h`"),
+        named(
+            ["ask", "--preset", "quick", "budget"],
+            "`budget` behind `--preset quick`",
+            "--preset quick \"QUESTION\"`",
+        ),
+        named(
+            ["ask", "--effort", "high", "effort", "why"],
+            "`effort` behind `--effort high`",
+            "ask --effort high why`",
+        ),
+    ]);
+    assert_eq!(asked(&["--max-tokens", "500", "why"], None).0, "why");
+    assert_eq!(asked(&["--effort", "low", "effort", "is", "what"], None).0, "effort is what");
+    assert_eq!(asked(&["--json", "explain", "json"], None).0, "explain json");
+}
+
+#[test]
+fn stdin_by_the_name_of_a_file_is_read_once() {
+    let text = "Is this safe?";
+    for arguments in [&["@/dev/stdin"][..], &["@/dev/fd/0"], &["-"]] {
+        let (sent, said) = asked(arguments, Some(text));
+        assert_eq!(sent, text, "{arguments:?}");
+        assert!(!said.contains("note:"), "{arguments:?}\n{said}");
+    }
+    let attached = |path: &str| asked(&["-a", path, "Why?"], Some(text)).0;
+    assert_eq!(attached("/dev/stdin"), attached("-"));
+}
+
+#[test]
+fn a_lone_command_is_not_the_question() {
+    check([
+        named(
+            ["ask", "doctor"],
+            "`doctor` is hardly a question",
+            "type `parallel-llm-mcp doctor`, or type `parallel-llm-mcp ask -- doctor`",
+        ),
+        named(["ask", "Models"], "`Models` is hardly a question", "type `parallel-llm-mcp models`"),
+        named(["ask", "list"], "`list` is hardly a question", "type `parallel-llm-mcp runs list`"),
+        named(["ask", "continue"], "`continue` is hardly a question", "ask -c \"QUESTION\"`"),
+        named(["ask", "/help"], "`help` is hardly a question", "see `parallel-llm-mcp ask --help`"),
+        named(["ask", "/models"], "is hardly a question", "type `parallel-llm-mcp models`"),
+        named(["ask", "/clear"], "`/clear` is the name of nothing here", "ask -- /clear`"),
+        named(["ask", "exit"], "`exit` is hardly a question", "type `parallel-llm-mcp ask -- exit`"),
+        named(["ask", "yes"], "`yes` is hardly a question", "ask -c yes`, or type"),
+        named(["quit"], "there is no command `quit`", "type `parallel-llm-mcp ask -- quit`"),
+    ]);
+    assert_eq!(asked(&["--", "doctor"], None).0, "doctor");
+    assert_eq!(asked(&["explain"], Some("fn main() {}")).0, "explain\n\nfn main() {}");
+    assert_eq!(asked(&["--system", "Translate.", "yes"], None).0, "Translate.");
+}
+
+#[test]
+fn files_and_empty_arguments_are_no_question() {
+    check([
+        typed(["ask", "-a", "q.txt"], 2, "the prompt is empty", "ask -a q.txt \"QUESTION\"`")
+            .after(with_files),
+        typed(["ask", "-a", "src"], 2, "the prompt is empty", "ask -a src \"QUESTION\"`").after(with_files),
+        typed(["ask", "@src"], 2, "the prompt is empty", "ask @src \"QUESTION\"`").after(with_files),
+        typed(
+            ["ask", "Explain", ""],
+            2,
+            "an argument gives no text, and the question would go without it",
+            "leave `\"\"` out",
+        ),
+        typed(["ask", " ", "Explain"], 2, "an argument gives no text", "leave `\"\"` out"),
+    ]);
+}
+
+#[test]
+fn flags_behind_the_end_of_flags_are_not_sent_as_text() {
+    check([
+        named(
+            ["ask", "--", "-what", "-m", ONE],
+            "`-m` behind `--` would be sent as text",
+            "ask -m x-ai/grok-4.7 -- -what`, or type `parallel-llm-mcp ask -- \"-what -m x-ai/grok-4.7\"`",
+        ),
+        named(["ask", "--", "-m", ONE], "`-m` behind `--`", "ask -m x-ai/grok-4.7 \"QUESTION\"`"),
+        named(["ask", "--", "Why?", "--quiet"], "`--quiet` behind `--`", "ask --quiet -- \"Why?\"`"),
+    ]);
+    assert_eq!(asked(&["--", "--json"], None).0, "--json");
+    assert_eq!(asked(&["--", "what does -m mean"], None).0, "what does -m mean");
+}
+
+#[test]
+fn the_panel_of_a_preset_that_is_not_asked_is_noted() {
+    let note = "note: `-m` names the panel, so that of the preset `quick` is not asked";
+    let said = asked(&["--preset", "quick", "Why?"], None).1;
+    assert_eq!(said.matches(note).count(), 1, "{said}");
+    assert!(!asked(&["Why?"], None).1.contains("note:"));
+}
+
+#[test]
+fn a_star_between_words_is_put_into_quotes() {
+    check([
+        named(
+            ["ask", "what", "is", "2", "q.txt", "src", "2"],
+            "`q.txt`, `src` are there",
+            "type `parallel-llm-mcp ask \"what is 2 * 2\"`, or type",
+        )
+        .after(with_files),
+        named(["ask", "-m", ONE, "2", "q.txt", "2"], "`q.txt` is there", "ask -m x-ai/grok-4.7 \"2 * 2\"`")
+            .after(with_one_file),
+        named(["ask", "review", "q.txt"], "`q.txt` is there", "type `parallel-llm-mcp ask review -a q.txt`")
+            .after(with_files),
+    ]);
+}
+
+#[test]
+fn a_word_with_a_question_mark_is_a_question() {
+    for word in ["what?", "Really?", "wieso?"] {
+        let sandbox = sandbox();
+        let output = sandbox.call([word, "-q", "-m", ONE]).run();
+        assert_eq!(output.code, Some(0), "{word}\n{}", output.stderr);
+    }
+}
