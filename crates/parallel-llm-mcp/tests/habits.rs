@@ -498,7 +498,7 @@ fn a_command_in_quotes_is_refused_even_if_it_is_wrong() {
       next: set `budget_usd` in your own file or as `PARALLEL_LLM_BUDGET_USD`, see `parallel-llm-mcp config show`, or type `parallel-llm-mcp ask "config set budget 1"`
     ["ask --file x what"]
     error[usage]: `ask --file x what` in quotes is a command, not a question
-      next: write it like `--attach FILE`, or type `parallel-llm-mcp ask "ask --file x what"`
+      next: write it like `--attach x`, or type `parallel-llm-mcp ask "ask --file x what"`
     ["ask what is a tide? --json"]
     error[usage]: `ask what is a tide? --json` in quotes is a command, not a question
       next: type `parallel-llm-mcp ask what is a tide? --json`, or type `parallel-llm-mcp ask "ask what is a tide? --json"`

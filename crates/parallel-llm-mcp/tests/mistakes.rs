@@ -730,23 +730,23 @@ fn flags_of_other_programs_are_told_what_they_are_called_here() {
         named(
             ["ask", "--timeout", "60", "Why?"],
             "there is no flag `--timeout`",
-            "write it like `--deadline 90s`",
+            "write it like `--deadline 60s`",
         ),
-        named(["ask", "--file", "x", "Why?"], "there is no flag `--file`", "write it like `--attach FILE`"),
+        named(["ask", "--file", "x", "Why?"], "there is no flag `--file`", "write it like `--attach x`"),
         named(["ask", "-f", "x", "Why?"], "there is no flag `-f`", "--attach"),
         named(["ask", "--format", "json", "Why?"], "there is no flag `--format`", "write it like `--json`"),
         named(["ask", "-n", "3", "Why?"], "there is no flag `-n`", "-m 'MODEL*3'"),
         named(["ask", "--verbose", "Why?"], "there is no flag `--verbose`", "--progress plain"),
         named(["ask", "--stream", "Why?"], "there is no flag `--stream`", "--jsonl --deltas"),
-        named(["ask", "--panel", "a/b", "Why?"], "there is no flag `--panel`", "-m MODEL -m MODEL"),
-        named(["ask", "--models", "a,b", "Why?"], "there is no flag `--models`", "-m MODEL -m MODEL"),
-        named(["ask", "--judge", "a/b", "Why?"], "there is no flag `--judge`", "--synthesizer MODEL"),
+        named(["ask", "--panel", "a/b", "Why?"], "there is no flag `--panel`", "-m a/b"),
+        named(["ask", "--models", "a,b", "Why?"], "there is no flag `--models`", "-m a -m b"),
+        named(["ask", "--judge", "a/b", "Why?"], "there is no flag `--judge`", "--synthesizer a/b"),
         named(["ask", "-s", "vote", "Why?"], "there is no flag `-s`", "--strategy vote"),
         named(["ask", "--no-synthesis", "Why?"], "there is no flag `--no-synthesis`", "--strategy panel"),
-        named(["ask", "--max-cost", "1", "Why?"], "there is no flag `--max-cost`", "--budget 2.50"),
+        named(["ask", "--max-cost", "1", "Why?"], "there is no flag `--max-cost`", "--budget 1`"),
         named(["ask", "--reasoning", "Why?"], "there is no flag `--reasoning`", "--effort high"),
         named(["ask", "--resume", "Why?"], "there is no flag `--resume`", "--continue RUN"),
-        named(["ask", "--out", "x.md", "Why?"], "there is no flag `--out`", "--output FILE"),
+        named(["ask", "--out", "x.md", "Why?"], "there is no flag `--out`", "--output x.md`"),
         named(["ask", "--private", "Why?"], "there is no flag `--private`", "--store none --no-files"),
         named(["serve", "--port", "8080"], "there is no flag `--port`", "serve --http 127.0.0.1:8080"),
         named(["serve", "--host", "0.0.0.0"], "there is no flag `--host`", "serve --http 127.0.0.1:8930"),
@@ -754,7 +754,7 @@ fn flags_of_other_programs_are_told_what_they_are_called_here() {
         named(["serve", "http"], "`TRANSPORT` cannot be `http`", "serve --http 127.0.0.1:8930"),
         named(["-v"], "there is no flag `-v`", "type `parallel-llm-mcp --version`"),
         named(["--strategy", "vote"], "`--strategy` is a flag of `ask`", "ask --strategy vote"),
-        named(["worker", "--threads", "3"], "there is no flag `--threads`", "--concurrency 8"),
+        named(["worker", "--threads", "3"], "there is no flag `--threads`", "--concurrency 3"),
     ]);
 }
 
@@ -780,7 +780,7 @@ fn what_begins_with_a_hyphen_is_told_how_to_write_it() {
             "there is no flag `--last`",
             "see `parallel-llm-mcp runs show --help`",
         ),
-        named(["runs", "list", "--last", "5"], "there is no flag `--last`", "write it like `--limit 100`"),
+        named(["runs", "list", "--last", "5"], "there is no flag `--last`", "write it like `--limit 5`"),
         named(["batch", "delete"], "has no command `delete`", "batch remove BATCH --yes"),
         named(["runs", "add", "-m", ONE], "`RUN` is missing", "runs add -m x-ai/grok-4.7 @`"),
         typed(["doctor", "--bundle", "there.txt"], 7, "", "name another with `--bundle`")
@@ -791,7 +791,6 @@ fn what_begins_with_a_hyphen_is_told_how_to_write_it() {
 #[test]
 fn what_is_missing_is_named_with_a_call_that_has_it() {
     check([
-        named(["ask", "--deltas", "Why?"], "`--deltas` works only with `--jsonl`", "ask --jsonl --deltas"),
         named(
             ["serve", "--no-auth"],
             "`--no-auth` works only with `--http`",
@@ -808,7 +807,6 @@ fn what_is_missing_is_named_with_a_call_that_has_it() {
         named(["batch", "submit", "q.txt"], "line 1: it is not a JSON object", "{\"prompt\": \"Why?\"}")
             .after(|sandbox| drop(sandbox.write("q.txt", "What is 1?\nWhat is 2?\n"))),
         named(["batch", "submit", "/dev/zero"], "is a device", "batch submit questions.jsonl"),
-        named(["runs", "show"], "there are no runs yet", "ask something first"),
         named(
             ["ask", "-m", "a/b*0", "Why?"],
             "the number after `*` is between 1 and 64",

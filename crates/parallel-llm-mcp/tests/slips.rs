@@ -7,6 +7,7 @@ use crate::ask::sandbox;
 use crate::mistakes::{check, named, typed};
 
 const ONE: &str = "x-ai/grok-4.7";
+const KEY: &str = concat!("sk-or-v1-", "8f3a1c5e7b9d2f4a6c8e0b1d3f5a7c9e");
 
 fn with_files(sandbox: &Sandbox) {
     sandbox.write("q.txt", "Why is the sky blue?");
@@ -140,6 +141,7 @@ fn a_lone_command_is_not_the_question() {
         named(["ask", "/clear"], "`/clear` is the name of nothing here", "ask -- /clear`"),
         named(["ask", "exit"], "`exit` is hardly a question", "type `parallel-llm-mcp ask -- exit`"),
         named(["ask", "yes"], "`yes` is hardly a question", "ask -c yes`, or type"),
+        named(["exit"], "there is no command `exit`", "type `parallel-llm-mcp ask -- exit`"),
         named(["quit"], "there is no command `quit`", "type `parallel-llm-mcp ask -- quit`"),
     ]);
     assert_eq!(asked(&["--", "doctor"], None).0, "doctor");
@@ -188,6 +190,34 @@ fn the_panel_of_a_preset_that_is_not_asked_is_noted() {
 }
 
 #[test]
+fn a_key_among_the_arguments_is_not_shown() {
+    let pair = format!("openrouter={KEY}");
+    for arguments in [
+        &["keys", "set", "openrouter", KEY][..],
+        &["keys", "set", "mistral", "--force", KEY],
+        &["keys", "set", "--force", "mistral", KEY],
+        &["keys", "set", &pair],
+        &["keys", "set", KEY],
+        &["keys", KEY],
+        &[KEY],
+    ] {
+        let output = sandbox().call(arguments).run();
+        assert_eq!(output.code, Some(2), "{arguments:?}\n{}", output.stderr);
+        assert!(!output.stderr.contains("8f3a1c5e"), "{}", output.stderr);
+        assert!(output.stderr.contains("is now in the history of your shell"), "{}", output.stderr);
+        let provider = if arguments.contains(&"mistral") { "mistral" } else { "openrouter" };
+        let next = format!("type `parallel-llm-mcp keys set {provider}`");
+        assert!(output.stderr.contains(&next), "{arguments:?}\n{}", output.stderr);
+    }
+    check([
+        named(["keys", "set", "mistral"], "is a key of `openrouter`", "keys set openrouter")
+            .with(|_, call| call.stdin(KEY)),
+        named(["keys", "set", "deepseek"], "is a key of `anthropic`", "keys set anthropic")
+            .with(|_, call| call.stdin("sk-ant-api03-0123456789")),
+    ]);
+}
+
+#[test]
 fn a_star_between_words_is_put_into_quotes() {
     check([
         named(
@@ -204,10 +234,114 @@ fn a_star_between_words_is_put_into_quotes() {
 }
 
 #[test]
+fn a_next_step_keeps_what_was_typed() {
+    check([
+        named(
+            ["runs", "synthesize", "@", "opus"],
+            "takes no further argument",
+            "runs synthesize @ --synthesizer opus`",
+        ),
+        named(["runs", "add", "@", "opus"], "takes no further argument", "runs add @ -m opus`"),
+        named(["runs", "replay", "@", "vote"], "takes no further argument", "runs replay @ --strategy vote`"),
+        named(["runs", "show", "@", "@"], "takes no further argument", "runs show @`"),
+        named(
+            ["runs", "add", "@", "@~1", "-m", ONE],
+            "takes no further argument",
+            "runs add @ -m x-ai/grok-4.7`",
+        ),
+        named(["install", "cursor", "codex", "--yes"], "takes no further argument", "install cursor --yes`"),
+        named(
+            ["serve", "--tls-cert", "x.pem"],
+            "works only with `--http`",
+            "serve --http 127.0.0.1:8930 --tls-cert x.pem`",
+        ),
+        named(["ask", "--deltas", "Why?"], "works only with `--jsonl`", "ask --jsonl --deltas \"Why?\"`"),
+        named(["ask", "--timeout=2m", "Why?"], "no flag `--timeout", "`--deadline 2m`"),
+        named(["ask", "--max-cost", "$2", "Why?"], "no flag `--max-cost`", "`--budget 2`"),
+        named(["ask", "-n", "5", "Why?"], "no flag `-n`", "`-m 'MODEL*5'`"),
+        named(["ask", "--prompt", "Why so?"], "no flag `--prompt`", "`\"Why so?\"`"),
+        named(["ask", "--thinking", "low", "Why?"], "no flag `--thinking`", "`--effort low`"),
+        named(["ask", "--think", "Why?"], "no flag `--think`", "`--effort high`"),
+        named(["show", "01KB3V"], "no command `show`", "did you mean `runs show 01KB3V`?"),
+        named(
+            ["01KB3VD0ZZZZZZZZZZZZZZZZZZ"],
+            "no command `01KB3V",
+            "type `parallel-llm-mcp runs show 01KB3VD0",
+        ),
+        named(["runs", "01KB3VD0"], "`01KB3VD0` is a run", "type `parallel-llm-mcp runs show 01KB3VD0`"),
+        named(["runs", "@"], "`@` is a run", "type `parallel-llm-mcp runs show @`"),
+        named(
+            ["uninstall", "cursor"],
+            "no command `uninstall`",
+            "type `parallel-llm-mcp install cursor --remove`",
+        ),
+        named(
+            ["keys", "delete", "laptop"],
+            "no command `delete`",
+            "type `parallel-llm-mcp keys revoke laptop`",
+        ),
+        named(["init"], "no command `init`", "type `parallel-llm-mcp keys set openrouter`"),
+    ]);
+}
+
+#[test]
+fn a_next_step_is_not_refused_in_turn() {
+    check([
+        named(["ask", "--deadline", "-5m", "Why?"], "is no flag", "write it like `--deadline 5m`"),
+        named(["ask", "--cache", "-1h", "Why?"], "is no flag", "write it like `--cache 1h`"),
+        named(["runs", "cost", "--since", "-7d"], "is no flag", "write it like `--since 7d`"),
+        named(["runs", "purge", "--older-than", "-90d"], "is no flag", "write it like `--older-than 90d`"),
+        named(
+            ["ask", "--deadline", "5 minutes", "Why?"],
+            "is not a duration",
+            "write it like `--deadline 5m`",
+        ),
+        named(
+            ["ask", "-m", "Why so?"],
+            "`Why so?` is rather the question",
+            "type `parallel-llm-mcp ask \"Why so?\"`",
+        ),
+        named(
+            ["ask", "-m", "openai / gpt-4o", "Why?"],
+            "`-m` takes one model",
+            "write it like `-m openai/gpt-4o`",
+        ),
+        named(
+            ["ask", "-m", "[opus,gpt-sol]", "Why?"],
+            "`-m` takes one model",
+            "write it like `-m opus -m gpt-sol`",
+        ),
+        named(["ask", "-m", "gpt 4o", "Why?"], "`-m` takes one model", "write it like `-m gpt-4o`"),
+        named(["ask", "-m", "2*gpt-4o", "Why?"], "the number after `*`", "write it like `gpt-4o*2`"),
+        named(
+            ["ask", "-m", ONE, "--synthesizer", "none", "Why?"],
+            "`--synthesizer` takes a model",
+            "`--strategy panel`",
+        ),
+    ]);
+}
+
+#[test]
 fn a_word_with_a_question_mark_is_a_question() {
     for word in ["what?", "Really?", "wieso?"] {
         let sandbox = sandbox();
         let output = sandbox.call([word, "-q", "-m", ONE]).run();
         assert_eq!(output.code, Some(0), "{word}\n{}", output.stderr);
     }
+}
+
+#[test]
+fn a_demo_without_runs_or_a_folder_is_told_what_it_can_do() {
+    let sandbox = sandbox();
+    let listed = sandbox.call(["runs", "list", "--demo"]).run();
+    assert_eq!(listed.stderr, "no runs yet: try `parallel-llm-mcp demo`\n");
+    check([named(["runs", "show", "--demo"], "there are no runs yet", "try `parallel-llm-mcp demo`")]);
+    let refused = sandbox.call(["demo"]).settings([("data_dir", "/proc/nothing")]).run();
+    assert_eq!(refused.code, Some(7), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("next: choose another data folder with `PARALLEL_LLM_DATA_DIR`"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!refused.stderr.contains("--output-dir"), "{}", refused.stderr);
 }

@@ -391,7 +391,11 @@ fn parse_count(text: &str, count: &str) -> Result<usize, Failure> {
         _ => {
             let name = text.split('*').next().unwrap_or(text);
             let refused = invalid(text, "the number after `*` is between 1 and 64");
-            Err(refused.with_next(Next::WriteAs(format!("{name}*3").into())))
+            // `2*name` is the same in another order.
+            let before = name.parse().ok().filter(|seats| (1..=SEATS_MAX).contains(seats));
+            let is_name = count.contains(|letter: char| letter.is_ascii_alphabetic());
+            let written = before.filter(|_| is_name).map(|seats| format!("{count}*{seats}"));
+            Err(refused.with_next(Next::WriteAs(written.unwrap_or_else(|| format!("{name}*3")).into())))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
@@ -32,10 +33,15 @@ const SHOWN_CHARS_MAX: usize = 60;
 /// The value of this flag as the program reads it, if it is an amount of what the flag takes.
 pub(super) fn plain(flag: &str, value: &str) -> Option<String> {
     let value = value.trim().to_lowercase();
-    if flag.contains("budget") {
+    if flag.contains("budget") || flag.contains("price") {
         usd(&value)
     } else if flag.contains("tokens") {
-        tokens(&value)
+        tokens(&value).filter(|count| *count <= OUTPUT_TOKENS_MAX).map(|count| count.to_string())
+    } else if flag.contains("context") {
+        tokens(&value).map(|count| count.to_string())
+    } else if flag.contains("temperature") {
+        let plain = value.replace(',', ".");
+        plain.parse().is_ok_and(|number: f64| (0.0..=2.0).contains(&number)).then_some(plain)
     } else if TIME_FLAGS.contains(&flag) {
         time(&value)
     } else {
@@ -53,14 +59,14 @@ fn usd(value: &str) -> Option<String> {
     PicoUsd::from_decimal(&plain).map(|_| plain)
 }
 
-fn tokens(value: &str) -> Option<String> {
+fn tokens(value: &str) -> Option<u32> {
     let bare = TOKENS.iter().find_map(|unit| value.strip_suffix(unit)).unwrap_or(value).trim();
     let (digits, thousands) = match bare.strip_suffix('k') {
         Some(digits) => (digits, 1_000),
         None => (bare, 1),
     };
     let count: u32 = digits.replace(['_', ',', ' ', '\''], "").parse().ok()?;
-    count.checked_mul(thousands).filter(|count| *count > 0).map(|count| count.to_string())
+    count.checked_mul(thousands).filter(|count| *count > 0)
 }
 
 fn time(value: &str) -> Option<String> {

@@ -225,6 +225,11 @@ fn no_command(words: &[String], commands: &Command) -> Failure {
     if let Some(line) = synonyms::command("", first, &after).filter(|_| !is_sentence) {
         return typed(line);
     }
+    // `exit` is like `export`, but hardly meant as it.
+    if texts.len() == 1 && lone_word::is_reply(first) {
+        let refused = lone_word::command(first, ASKED_PLACE, &asking);
+        return failure.with_next(refused.map(|refused| refused.next_steps().to_vec()).unwrap_or_default());
+    }
     // `what` is like `wait`, but `what is faster` is rather a question.
     let exact = nested(first, commands);
     let is_close = nearest(first, names(commands)).is_some() || exact.is_some();
@@ -236,9 +241,6 @@ fn no_command(words: &[String], commands: &Command) -> Failure {
     if is_sentence {
         let question = safe::excerpt(&texts.join(" "), SHOWN_CHARS_MAX);
         return failure.with_next(Next::WriteAs(format!("{program} \"{question}\"").into()));
-    }
-    if let Some(refused) = lone_word::command(first, ASKED_PLACE, &asking) {
-        return failure.with_next(refused.next_steps());
     }
     let asking = Next::Type(format!("{program} ask \"{shown}\"").into());
     failure.with_next([Next::See(format!("{program} --help").into()), asking])

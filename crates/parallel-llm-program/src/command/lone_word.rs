@@ -80,6 +80,11 @@ pub(super) fn no_text(word: &str, at: usize, arguments: &[OsString]) -> Option<F
     )
 }
 
+/// Whether a word ends another program, or answers it.
+pub(super) fn is_reply(word: &str) -> bool {
+    LEAVING.iter().chain(&REPLIES).any(|reply| word.eq_ignore_ascii_case(reply))
+}
+
 /// The refusal of a word, the argument at this place, that is a command of this or of another program.
 pub(super) fn command(word: &str, at: usize, arguments: &[OsString]) -> Option<Failure> {
     let program = called::name();

@@ -7,13 +7,12 @@ use std::path::Path;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::{MachineStep, Next};
-use parallel_llm_engine::{Code, Failure, PicoUsd};
+use parallel_llm_engine::{Code, Failure};
 use parallel_llm_settings::settings::{Environment, Settings};
 
-use super::{help, synonyms, typed_line};
+use super::{amount, continued, help, keys, synonyms, typed_line};
 use crate::called;
 
 /// The names of values that are paths.
@@ -60,8 +59,10 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
                 Some(typed) if bare_name(argument) == "TRANSPORT" => {
                     refused.with_next(Next::Type(format!("{} {typed}", path.join(" ")).into()))
                 }
-                _ => match amount(bare_name(argument), value) {
-                    Some(step) => refused.with_next(step),
+                _ => match amount::plain(bare_name(argument), value) {
+                    Some(plain) => {
+                        refused.with_next(Next::WriteAs(format!("{} {plain}", bare_name(argument)).into()))
+                    }
                     None => refused,
                 },
             }
@@ -79,33 +80,6 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
             failure(line.trim_start_matches("error: ").to_owned())
         }
     }
-}
-
-/// An amount in USD, a count of tokens or a temperature, as the program reads it, if it is written in another way.
-fn amount(argument: &str, value: &str) -> Option<Next> {
-    let value = value.trim().to_lowercase();
-    let plain = if argument.contains("temperature") {
-        let plain = value.replace(',', ".");
-        plain.parse().ok().filter(|number: &f64| (0.0..=2.0).contains(number))?;
-        plain
-    } else if argument.contains("budget") || argument.contains("price") {
-        let words = ["usd", "dollars", "dollar"];
-        let bare = words.iter().find_map(|word| value.strip_suffix(word)).unwrap_or(&value);
-        let plain = bare.trim().trim_matches('$').trim().replace(',', ".");
-        PicoUsd::from_decimal(&plain)?;
-        plain
-    } else if argument.contains("tokens") || argument.contains("context") {
-        let (digits, thousands) = match value.strip_suffix('k') {
-            Some(digits) => (digits, 1_000),
-            None => (&*value, 1),
-        };
-        let count: u32 = digits.replace(['_', ',', ' ', '\''], "").parse().ok()?;
-        let bounds = if argument.contains("tokens") { 1..=OUTPUT_TOKENS_MAX } else { 1..=u32::MAX };
-        count.checked_mul(thousands).filter(|count| bounds.contains(count))?.to_string()
-    } else {
-        return None;
-    };
-    Some(Next::WriteAs(format!("{argument} {plain}").into()))
 }
 
 /// The words before the flags: the program and its commands. The parser names them in most errors.
@@ -147,19 +121,26 @@ fn further_argument(
     arguments: &[OsString],
     failure: impl Fn(String) -> Failure,
 ) -> Failure {
-    let refused = failure(format!("`{}` takes no further argument, but there is `{extra}`", path.join(" ")));
-    let words: Vec<&str> = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).collect();
-    let before = words.iter().take_while(|word| **word != extra);
-    let mut typed: Vec<&str> = std::iter::once(path[0].as_str()).chain(before.copied()).collect();
-    // `presets show quick`, where `presets quick` is meant.
-    let is_word = |word: &&str| {
-        ["show", "list", "get", "describe"].contains(word) && path.last().map(String::as_str) != Some(*word)
-    };
-    if typed.last().is_some_and(is_word) {
-        typed.pop();
-        typed.push(extra);
+    if path.get(1).is_some_and(|name| name == "keys") && path.last().is_some_and(|name| name == "set") {
+        let provider = following("set", arguments).into_iter().find(|word| !word.starts_with('-'));
+        return keys::in_history(provider.unwrap_or_default());
     }
-    refused.with_next(Next::Type(typed.join(" ").into()))
+    let refused = failure(format!("`{}` takes no further argument, but there is `{extra}`", path.join(" ")));
+    let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    // The same word may stand in its right place before.
+    let Some(at) = words.iter().rposition(|word| word == extra).filter(|at| *at > 0) else { return refused };
+    let is_word = |word: &str| {
+        ["show", "list", "get", "describe"].contains(&word) && path.last().is_none_or(|name| name != word)
+    };
+    let flag = synonyms::flag_of_value(&path[1..].join(" ")).filter(|_| !continued::is_run(extra));
+    let line = typed_line::again(arguments, |place, word| match flag {
+        // `presets show quick`, where `presets quick` is meant.
+        _ if place + 1 == at && is_word(word) => Some(Vec::new()),
+        None if place == at && !is_word(&words[at - 1]) => Some(Vec::new()),
+        Some(flag) if place == at => Some(vec![flag.to_owned(), typed_line::quoted(word)]),
+        _ => None,
+    });
+    refused.with_next(Next::Type(line.into()))
 }
 
 /// Arguments that a command needs: each named, with a call that has them.
@@ -175,7 +156,11 @@ fn missing(
         missing.first().and_then(|flag| synonyms::companion(given, bare_name(flag)))
     {
         let name = companion.split(' ').next().unwrap_or(companion);
-        let with_both = Next::Type(format!("{line} {companion} {flag}").into());
+        let again = typed_line::again(arguments, |_, word| {
+            let is_it = word.split('=').next() == Some(flag);
+            is_it.then(|| vec![companion.to_owned(), typed_line::quoted(word)])
+        });
+        let with_both = Next::Type(again.into());
         return failure(format!("`{flag}` works only with `{name}`, which is missing")).with_next(with_both);
     }
     let names: Vec<String> = missing.iter().map(|name| alternatives(name)).collect();
@@ -223,19 +208,26 @@ fn as_value(flag: &str, path: &[String], arguments: &[OsString]) -> Option<Next>
         let is_path = taker
             .get_value_names()
             .is_some_and(|names| names.iter().any(|name| PATHS.contains(&name.as_str())));
+        // No amount is below zero.
+        let amount = word[1..].starts_with(|digit: char| digit.is_ascii_digit());
+        if let Some(plain) = amount::plain(before, &word[1..]).filter(|_| amount) {
+            return Some(Next::WriteAs(format!("{before} {plain}").into()));
+        }
         let value = if is_path { format!("{before} ./{word}") } else { format!("{before}={word}") };
         return (is_path || before.starts_with("--")).then(|| Next::WriteAs(value.into()));
     }
     // A text of several words is the question.
     let is_text = word.contains(char::is_whitespace) && path.get(1).is_some_and(|name| name == "ask");
     is_text.then(|| {
-        let line = typed_line::again(arguments, |_, other| (other == word).then(Vec::new));
-        Next::Type(format!("{line} -- {}", typed_line::quoted(word)).into())
+        let place = arguments.iter().position(|argument| argument.to_str() == Some(word));
+        Next::Type(typed_line::literally(arguments, place.unwrap_or(at)).into())
     })
 }
 
 fn unknown_flag(flag: &str, path: &[String], arguments: &[OsString], failure: Failure) -> Failure {
-    let after = following(flag, arguments).first().copied();
+    let joined = |word: &OsString| word.to_str()?.strip_prefix(flag)?.strip_prefix('=').map(str::to_owned);
+    let after = arguments.iter().find_map(joined);
+    let after = after.or_else(|| following(flag, arguments).first().map(|&word| word.to_owned()));
     let command = path.get(1).map_or("", String::as_str);
     if ["-V", "--version"].contains(&flag) {
         return failure.with_next(Next::Type(format!("{} --version", path[0]).into()));
@@ -245,7 +237,7 @@ fn unknown_flag(flag: &str, path: &[String], arguments: &[OsString], failure: Fa
         let has = |name| command_at(path).get_arguments().any(|argument| argument.get_long() == Some(name));
         command.is_empty() || first.strip_prefix("--").is_none_or(has)
     };
-    if let Some(typed) = synonyms::flag(command, flag, after).filter(is_known) {
+    if let Some(typed) = synonyms::flag(command, flag, after.as_deref()).filter(is_known) {
         let is_whole = !typed.starts_with(['-', '"']) || command.is_empty();
         let step = match (is_whole, command) {
             (true, _) => Next::Type(format!("{} {typed}", path[0]).into()),
@@ -297,6 +289,13 @@ fn unknown_command(
     if above == "config" && SETTERS.contains(&name) {
         return set_in_file(after.first().copied());
     }
+    if above == "keys" && keys::is_like_key(name) {
+        return keys::in_history("");
+    }
+    if above == "runs" && continued::is_run(name) {
+        return failure(format!("`{name}` is a run, and no command of `{}`", path.join(" ")))
+            .with_next(Next::Type(format!("{} show {name}", path.join(" ")).into()));
+    }
     if above == "batch" && Path::new(name).is_file() {
         let typed = format!("{} submit {name}", path.join(" "));
         return failure(format!("`{name}` is a file, and no command of `{}`", path.join(" ")))
@@ -307,8 +306,7 @@ fn unknown_command(
             .with_next(Next::Type(format!("{} {typed}", path[0]).into()));
     }
     let command = command_at(path);
-    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
-    let known: Vec<&str> = shown.map(Command::get_name).collect();
+    let known: Vec<&str> = help::names(&command).collect();
     let failure = failure(format!("`{}` has no command `{name}`", path.join(" ")));
     match nearest::nearest(name, known.iter().copied()) {
         Some(meant) => {

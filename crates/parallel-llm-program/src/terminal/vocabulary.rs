@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
-use parallel_llm_engine::value::next::{self, Argument, Audience, Limit, Next, Operation, Vocabulary};
+use parallel_llm_engine::value::next::{
+    self, Advice, Argument, Audience, Limit, Next, Operation, Vocabulary,
+};
 
 use crate::called;
 
@@ -11,7 +13,16 @@ pub const COMMAND_LINE: Vocabulary = Vocabulary { operation, argument, limit, au
 
 /// A choice of steps in the words of the command line.
 pub fn describe(steps: &[Next]) -> String {
-    next::render(steps, &COMMAND_LINE)
+    if called::demo_flag().is_empty() {
+        return next::render(steps, &COMMAND_LINE);
+    }
+    // The demo takes no folder of the user's, and no question.
+    let of_demo = steps.iter().filter_map(|step| match step {
+        Next::Give(Argument::OutputFolder) => None,
+        Next::Do(Advice::AskSomethingFirst) => Some(Next::Use(Operation::Demo)),
+        step => Some(step.clone()),
+    });
+    next::render(&of_demo.collect::<Vec<_>>(), &COMMAND_LINE)
 }
 
 /// A number of things in words: `1 run`, `2 runs`.
@@ -78,7 +89,7 @@ const fn limit(limit: &Limit) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use parallel_llm_engine::value::money::PicoUsd;
-    use parallel_llm_engine::value::next::{Advice, Blank, MachineStep, PLAIN, When};
+    use parallel_llm_engine::value::next::{Blank, MachineStep, PLAIN, When};
     use parallel_llm_engine::{Code, value::next};
     use parallel_llm_service::{Grant, Principal};
 

@@ -168,7 +168,7 @@ async fn list(
     let runs = context.service.runs.list(RunFilter { limit, before, status: None }).await?;
     if runs.is_empty() && !as_json {
         context.console.say(&before.map_or_else(
-            || format!("no runs yet: try `{} ask \"...\"`", called::name()),
+            || format!("no runs yet: try `{} {}`", called::name(), called::of_demo("ask \"...\"", "demo")),
             |before| format!("no run is older than {before}"),
         ));
     }
