@@ -254,7 +254,7 @@ async fn a_limit_of_one_principal_counts_only_its_own_runs() {
         (refused.code, &*refused.message),
         (
             Code::Budget,
-            "the run may cost up to $1.00; of the day's limit of $2.00 of this token, $0.00 are spent and $2.00 held \
+            "the run may cost up to $1.00; of the day's limit of $2.00 of this token, $0.00 is spent and $2.00 held \
              for runs under way"
         )
     );
