@@ -266,9 +266,15 @@ impl Catalogues {
         }
         let late = || Err(Failure::new(Code::Timeout, format!("{provider} gave no list of models in time")));
         let asked = tokio::time::timeout(FETCH_MAX, (self.fetch)(provider.clone(), key)).await;
-        let list = asked
-            .unwrap_or_else(|_| late())
-            .map(|catalogue| List { catalogue: Arc::new(catalogue), source: Source::Live(clock::unix_ms()) });
+        let list = match asked.unwrap_or_else(|_| late()) {
+            Ok(catalogue) if catalogue.models().is_empty() && self.has_sold(provider, cached).await => {
+                Err(Failure::new(Code::Protocol, format!("{provider} gave an empty list of models")))
+            }
+            Ok(catalogue) => {
+                Ok(List { catalogue: Arc::new(catalogue), source: Source::Live(clock::unix_ms()) })
+            }
+            Err(failure) => Err(failure),
+        };
         *fetched = Some(Fetched { at: Instant::now(), key, list: list.clone() });
         drop(fetched);
         // Kept in memory before it is stored, so that no caller finds the file first.
@@ -276,6 +282,12 @@ impl Catalogues {
             self.keep(provider, cached, list).await;
         }
         list
+    }
+
+    /// Whether a list of the provider is known that has models, so that one without any is a defect of its own.
+    async fn has_sold(&self, provider: &ProviderId, cached: &CachedCatalogue) -> bool {
+        provider.0 == OPENROUTER
+            || self.kept(provider, cached).await.is_some_and(|list| !list.catalogue.models().is_empty())
     }
 
     async fn keep(&self, provider: &ProviderId, cached: &CachedCatalogue, list: &List) {
@@ -399,6 +411,22 @@ mod tests {
         }
         assert_eq!(fetches.load(Ordering::SeqCst), 1);
         assert!(lists.look_up(&mistral, Wanted::Cached, KeyUse::Sent).await.failure.is_none());
+    }
+
+    #[tokio::test]
+    async fn an_empty_list_does_not_replace_one_with_models() {
+        let home = tempfile::tempdir().unwrap();
+        let (sold, _) = lists(&home, Some("large"));
+        let mistral = mistral();
+        assert!(sold.fetch_now(&mistral, KeyUse::Sent).await.is_ok());
+        let (mut emptied, _) = lists(&home, None);
+        let empty: Fetch = Box::new(|_, _| Box::pin(async { Ok(Catalogue::new(Vec::new(), true)) }));
+        Arc::get_mut(&mut emptied).expect("it is the only one").fetch = empty;
+        let refused = emptied.fetch_now(&mistral, KeyUse::Sent).await.map(drop);
+        assert_eq!(refused.map_err(|failure| failure.code), Err(Code::Protocol));
+        let names = ["large".to_owned()];
+        let found = emptied.look_up(&mistral, Wanted::Names(&names), KeyUse::Sent).await;
+        assert_eq!(found.list.map(|list| list.catalogue.models().len()), Some(1));
     }
 
     #[tokio::test]
