@@ -90,12 +90,12 @@ impl WorstCase {
         if amount <= budget {
             return Ok(());
         }
-        let message = format!("{what} may cost up to {amount}; the budget is {budget}");
-        let next = [
-            Next::AllowBudget(amount.rounded_up_to_cents()),
-            Next::Lower(Limit::OutputTokens),
-            Next::Do(Advice::AskFewerModels),
-        ];
+        // Two amounts that differ by less than is shown are not told as the same.
+        let enough = amount.rounded_up_to_cents();
+        let shown = if amount.to_string() == budget.to_string() { enough } else { amount };
+        let message = format!("{what} may cost up to {shown}; the budget is {budget}");
+        let next =
+            [Next::AllowBudget(enough), Next::Lower(Limit::OutputTokens), Next::Do(Advice::AskFewerModels)];
         Err(Failure::new(Code::Budget, message).with_next(next))
     }
 
@@ -166,6 +166,9 @@ mod tests {
         assert_eq!(sum.unpriced(), [model("lab/a")]);
         let refused = sum.check("the run", PicoUsd::from_usd(1_000_000)).unwrap_err();
         assert_eq!(refused.code, Code::PriceUnknown);
+        let known = WorstCase::Known(PicoUsd::from_decimal("0.27315").unwrap());
+        let near = known.check("the run", PicoUsd::from_decimal("0.2731").unwrap()).unwrap_err();
+        assert_eq!(near.message, "the run may cost up to $0.28; the budget is $0.27");
         assert!(sum.check("the run", PicoUsd::UNLIMITED).is_ok());
     }
 
