@@ -6,6 +6,21 @@ use super::words::lower;
 /// What begins and ends a place to be filled in, or a part of a frame.
 const FRAMES: [(&str, &str); 6] =
     [("{{", "}}"), ("<<<", ">>>"), ("<", ">"), ("[", "]"), ("===", "==="), ("---", "---")];
+/// Words of a request for data.
+const DATA_WORDS: [&str; 12] = [
+    "json",
+    "object",
+    "objects",
+    "dict",
+    "dictionary",
+    "list",
+    "array",
+    "schema",
+    "config",
+    "configuration",
+    "payload",
+    "format",
+];
 /// The fewest letters of a name in brackets.
 const NAME_LETTERS_MIN: usize = 3;
 /// The fewest names in brackets that make a form to be filled in.
@@ -20,7 +35,21 @@ pub(super) fn is_all(text: &str, basis: &FloorBasis<'_>) -> bool {
     let is_bare = is_code(text) && !basis.material().any(is_code);
     let is_heading = |text: &str| text.lines().all(|line| line.trim().is_empty() || line.starts_with('#'));
     let is_only_headed = is_heading(text) && !basis.candidates.iter().any(|(_, one)| is_heading(one));
-    is_frame || is_form || is_empty || is_bare || is_only_headed
+    is_frame || is_form || is_empty || is_bare || is_only_headed || is_data(text, basis)
+}
+
+/// Whether a text is data, where neither the request nor a candidate has any.
+fn is_data(text: &str, basis: &FloorBasis<'_>) -> bool {
+    let is_object = |text: &str| {
+        let bare = text.trim().trim_start_matches("```json").trim_matches(['`', '\n', ' ']);
+        bare.starts_with(['{', '['])
+            && bare.contains('{')
+            && serde_json::from_str::<serde::de::IgnoredAny>(bare).is_ok()
+    };
+    let asks = |word: &String| DATA_WORDS.contains(&word.as_str());
+    is_object(text)
+        && !basis.material().any(|known| known.contains(['{', '[']))
+        && !lower(basis.request).iter().any(asks)
 }
 
 /// Whether everything that a text says stands in the frame of an answer.

@@ -145,6 +145,23 @@ const OFFERS: &[&str] = &[
     "happy to ",
 ];
 
+/// The most words of a sentence that only thanks or flatters.
+const COURTESY_WORDS_MAX: usize = 8;
+/// How an author asks for patience.
+const WAITS: &[&str] = &[
+    "give me a moment",
+    "one moment",
+    "just a moment",
+    "please wait",
+    "coming right up",
+    "hold on",
+    "stay tuned",
+    "bear with me",
+];
+/// How a sentence begins that flatters the asker.
+const COMPLIMENTS: &[&str] =
+    &["great", "good", "nice", "excellent", "interesting", "lovely", "wonderful", "what"];
+
 /// How a sentence begins that finds nothing to answer.
 const MISSING: &[&str] = &[
     "i don t see ",
@@ -272,6 +289,15 @@ impl Sentence<'_> {
         let rest = plain(&said);
         let words = || rest.split_whitespace();
         let begins = |list: &[&str]| list.iter().any(|one| rest.starts_with(one));
+        let waits = WAITS.iter().any(|wait| said.contains(wait));
+        let is_short = self.words.len() <= COURTESY_WORDS_MAX;
+        let thanks = is_short && (rest.starts_with("thanks for ") || rest.starts_with("thank you for "));
+        let flatters = is_short
+            && self.text.trim_end().ends_with('!')
+            && self.words.first().is_some_and(|first| COMPLIMENTS.contains(&first.as_str()));
+        if of > 1 && (waits || thanks || flatters) {
+            return true;
+        }
         if self.acknowledges() || rest.trim().is_empty() && self.words.iter().any(|word| CONSENTS.has(word)) {
             return true;
         }

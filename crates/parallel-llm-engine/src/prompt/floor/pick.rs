@@ -203,7 +203,8 @@ fn is_placeholder(text: &str, basis: &FloorBasis<'_>) -> bool {
         // `[]` among lists, `{}` among objects.
         let is_list =
             matches!(text, "[]" | "{}" | "()" | "\"\"" | "''") && known.trim().starts_with(&text[..1]);
-        known.contains(text)
+        known.trim() == text
+            || !text.is_ascii() && known.contains(text)
             || known.chars().all(is_blank)
             || !is_dots && known.len() <= SYMBOL_BYTES_MAX
             || is_list

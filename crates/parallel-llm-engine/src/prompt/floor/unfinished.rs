@@ -32,7 +32,8 @@ fn ends_open(text: &str) -> bool {
     }
     let words = lower(text);
     if words.len() < WORDS_MIN {
-        return false;
+        let is_word = words.len() == 1 && words.iter().any(|word| word.len() > 1 && DANGLING.has(word));
+        return is_word || words.len() > 1 && text.ends_with([',', '(']);
     }
     let is_prose = !line.contains(['`', '$', '\\', '|']) && !line.contains("://");
     let last = text.rsplit(|one: char| !one.is_alphabetic()).next();
