@@ -53,45 +53,26 @@ const RETELLS: [&str; 7] = [
     "you are asking ",
 ];
 
-/// The words of a text by where they come from.
-struct Support {
-    all: usize,
-    /// Those with a content that the request has, too.
-    asked: usize,
-    /// Those with a content that it has not, and those of these that a candidate has.
-    new: usize,
-    backed: usize,
-}
-
-impl Support {
-    fn of(text: &str, basis: &FloorBasis<'_>) -> Self {
-        let (own, request) = (facts(text), facts(basis.request));
-        let candidates: Shingles = basis.candidates.iter().flat_map(|(_, one)| facts(one)).collect();
-        let new: Vec<&u64> = own.difference(&request).collect();
-        Self {
-            all: lower(text).len(),
-            asked: own.len() - new.len(),
-            new: new.len(),
-            backed: new.into_iter().filter(|word| candidates.contains(word)).count(),
-        }
-    }
-}
-
 /// Whether nothing of a text comes from the request or a candidate, although these share words.
 pub(super) fn is_missing(text: &str, basis: &FloorBasis<'_>) -> bool {
-    let support = Support::of(text, basis);
-    let is_long = support.all >= STRANGE_WORDS_MIN || is_foreign_to(text, basis);
+    let own = facts(text);
     let share = || {
         let mut known = Shingles::default();
         basis.material().any(|one| facts(one).into_iter().any(|word| !known.insert(word)))
     };
-    support.asked + support.backed == 0
-        && support.new >= STRANGE_MIN
-        && is_long
+    own.len() >= STRANGE_MIN
+        && basis.material().all(|known| facts(known).is_disjoint(&own))
+        && (lower(text).len() >= STRANGE_WORDS_MIN || is_foreign_to(text, basis))
         && !consents(text)
         && !asks_for_language(basis.request)
         && !is_about_texts(text, basis.request)
         && share()
+}
+
+/// Whether no candidate has a word with a content of this text, but for those of the request.
+fn is_unbacked(text: &str, basis: &FloorBasis<'_>) -> bool {
+    let new: Shingles = facts(text).difference(&facts(basis.request)).copied().collect();
+    basis.candidates.iter().all(|(_, one)| facts(one).is_disjoint(&new))
 }
 
 /// Whether both speak of answers and the like, which are words of any topic otherwise.
@@ -119,7 +100,7 @@ pub(super) fn is_of_task(text: &str, basis: &FloorBasis<'_>) -> bool {
     }
     let is_topic = known.iter().any(|word| OWN_TASK.has(word));
     words.len() <= TASK_WORDS_MAX && strong >= 1 && own.len() >= 2 && !is_topic
-        || known.is_empty() && Support::of(text, basis).backed == 0
+        || known.is_empty() && is_unbacked(text, basis)
 }
 
 fn is_task(word: &str) -> bool {
@@ -135,7 +116,7 @@ fn is_verdict(text: &str, words: &[String], basis: &FloorBasis<'_>) -> bool {
         && words.len() <= VERDICT_WORDS_MAX
         && !asks_to_choose(basis.request)
         && (says || words.iter().any(|word| VERDICTS.contains(&word.as_str())))
-        && (says || Support::of(text, basis).backed == 0)
+        && (says || is_unbacked(text, basis))
         && !basis.candidates.iter().any(|(_, one)| lower(one).first().is_some_and(|own| begins(own)))
 }
 
@@ -158,7 +139,7 @@ pub(super) fn is_question(text: &str, basis: &FloorBasis<'_>) -> bool {
             || asks_for_language(basis.request)
     };
     QUESTION_WORDS.contains(&words.len())
-        && (retells && Support::of(text, basis).backed == 0 || asks())
+        && (retells && is_unbacked(text, basis) || asks())
         && !is_asked_for()
         && !basis.candidates.iter().any(|(_, one)| one.contains(['?', '？']))
 }
