@@ -3,10 +3,9 @@
 use std::ffi::OsString;
 
 use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
-use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
-use parallel_llm_settings::settings::duration_ms;
+use parallel_llm_settings::settings::{duration_ms, is_built_in_preset};
 
 use super::typed_line;
 
@@ -25,10 +24,6 @@ const TIMES: [(&str, &[&str]); 6] = [
 ];
 /// The flags whose values are times.
 const TIME_FLAGS: [&str; 5] = ["--deadline", "--cache", "--since", "--older-than", "--expires"];
-/// The built-in presets, one of which is often typed behind another.
-const PRESETS: [&str; 4] = ["quick", "default", "budget", "max"];
-/// The longest argument shown in a message, in characters.
-const SHOWN_CHARS_MAX: usize = 60;
 
 /// The value of this flag as the program reads it, if it is an amount of what the flag takes.
 pub(super) fn plain(flag: &str, value: &str) -> Option<String> {
@@ -106,7 +101,7 @@ pub(super) fn check_units(prompt: &[OsString], arguments: &[OsString]) -> Result
     if prompt.len() == 1 {
         line = format!("{line} {}", typed_line::QUESTION);
     }
-    let word = safe::excerpt(&words[at], SHOWN_CHARS_MAX);
+    let word = typed_line::shown(&words[at]);
     let message = format!("`{word}` behind `{flag} {value}` would be sent as a word of the question");
     Err(Failure::new(Code::Usage, message).with_next(Next::Type(line.into())))
 }
@@ -122,7 +117,7 @@ fn with_unit(flag: &str, value: &str, word: &str) -> Option<String> {
 /// begin with such a word; `alone` single words stand there.
 fn says_again(flag: &str, word: &str, alone: usize) -> bool {
     let is_name = flag.strip_prefix("--") == Some(word) && alone <= 2;
-    is_name || (flag == "--preset" && PRESETS.contains(&word) && alone == 1)
+    is_name || (flag == "--preset" && is_built_in_preset(word) && alone == 1)
 }
 
 #[cfg(test)]

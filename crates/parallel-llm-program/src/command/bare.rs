@@ -6,7 +6,6 @@
 use std::ffi::OsString;
 
 use clap::Command;
-use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
@@ -19,8 +18,6 @@ use crate::called::{self, SHORT};
 use parallel_llm_settings::PROGRAM;
 use parallel_llm_settings::keys::is_key;
 
-/// The longest argument shown in a message, in characters.
-const SHOWN_CHARS_MAX: usize = 60;
 /// The most words of a text whose first word is taken for a misspelt command: longer texts are sentences.
 const COMMAND_WORDS_MAX: usize = 3;
 /// The fewest unquoted words that are taken for a question whose quotes are missing.
@@ -205,7 +202,7 @@ fn meant(word: &str, commands: &Command) -> Option<String> {
 fn no_command(words: &[String], commands: &Command) -> Failure {
     let program = called::name();
     let first = &words[0];
-    let shown = safe::excerpt(first, SHOWN_CHARS_MAX);
+    let shown = typed_line::shown(first);
     let failure = Failure::new(Code::Usage, format!("there is no command `{shown}`"));
     let typed = |line: String| failure.clone().with_next(Next::Type(format!("{program} {line}").into()));
     let texts: Vec<&str> = words.iter().map(String::as_str).take_while(|word| !is_flag(word)).collect();
@@ -239,7 +236,7 @@ fn no_command(words: &[String], commands: &Command) -> Failure {
         return failure.with_next(Next::Meant(line.collect::<Vec<_>>().join(" ").into()));
     }
     if is_sentence {
-        let question = safe::excerpt(&texts.join(" "), SHOWN_CHARS_MAX);
+        let question = typed_line::shown(&texts.join(" "));
         return failure.with_next(Next::WriteAs(format!("{program} \"{question}\"").into()));
     }
     let asking = Next::Type(format!("{program} ask \"{shown}\"").into());
@@ -249,7 +246,7 @@ fn no_command(words: &[String], commands: &Command) -> Failure {
 /// The refusal of a command in quotes, with the line to type, or with what is wrong in it.
 fn quoted(text: &str, line: &[OsString], error: Option<clap::Error>) -> Failure {
     let program = called::name();
-    let shown = safe::excerpt(text, SHOWN_CHARS_MAX);
+    let shown = typed_line::shown(text);
     let failure = Failure::new(Code::Usage, format!("`{shown}` in quotes is a command, not a question"));
     let mut next = match error {
         None => {

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::str::FromStr;
 
 use clap::ArgMatches;
-use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::next::{Next, Operation};
 use parallel_llm_engine::{Code, Failure, RunId};
 
@@ -19,8 +18,6 @@ const NEWEST: &str = "@";
 const ID_CHARS_MIN: usize = 3;
 /// The fewest letters that name a run in front of a question within one text.
 const ID_IN_TEXT_CHARS_MIN: usize = 6;
-/// The longest value shown in a message, in characters.
-const SHOWN_CHARS_MAX: usize = 60;
 /// What each id begins with until the year 3084.
 const ID_START: char = '0';
 /// Words for the newest run in other programs, and for the one before it.
@@ -86,8 +83,7 @@ impl Ask {
         let Some(value) = self.no_run.as_deref() else { return Ok(()) };
         let meant = meant(value.trim()).unwrap_or(NEWEST);
         let line = typed_line::again(arguments, |_, word| (word == value).then(|| vec![meant.to_owned()]));
-        let message =
-            format!("`{}` behind `--continue` is no name of a run", safe::excerpt(value, SHOWN_CHARS_MAX));
+        let message = format!("`{}` behind `--continue` is no name of a run", typed_line::shown(value));
         let typed = Next::Type(line.into());
         Err(Failure::new(Code::Usage, message).with_next([typed, Next::Use(Operation::FindRun)]))
     }

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_service::attachment;
@@ -12,8 +11,6 @@ use super::ask::Ask;
 use super::{help, near_file, synonyms, typed_line};
 use crate::called;
 
-/// The longest argument shown in a message, in characters.
-const SHOWN_CHARS_MAX: usize = 60;
 /// The beginnings of a path, here or elsewhere.
 const ROOTS: [&str; 6] = ["/", "./", "../", "~/", ".\\", "..\\"];
 /// The longest ending of a file's name, in letters.
@@ -74,7 +71,7 @@ pub(super) fn no_text(word: &str, at: usize, arguments: &[OsString]) -> Option<F
         return None;
     };
     let literally = Next::Type(typed_line::literally(arguments, at).into());
-    let message = format!("`{}` {what}", safe::excerpt(word, SHOWN_CHARS_MAX));
+    let message = format!("`{}` {what}", typed_line::shown(word));
     Some(
         Failure::new(Code::Usage, message).with_next(step.into_iter().chain([literally]).collect::<Vec<_>>()),
     )

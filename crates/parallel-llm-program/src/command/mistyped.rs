@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::invisible::is_invisible;
 use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::value::next::Next;
@@ -18,8 +17,6 @@ use super::typed_line::{END_OF_FLAGS, is_flag_of_ask, takes_value, words};
 use super::{Arguments, Command, Work, amount, help, lone_word, typed_line};
 use crate::called;
 
-/// The longest argument shown in a message, in characters.
-const SHOWN_CHARS_MAX: usize = 60;
 /// The most files that a message names.
 const NAMED_MAX: usize = 3;
 /// The most dashes of a flag: `—-` is one too many already.
@@ -60,11 +57,11 @@ pub(super) fn check_dashes(arguments: &[OsString]) -> Result<(), Failure> {
     if meant.is_none() && rest.contains(char::is_whitespace) {
         return Ok(());
     }
-    let shown = safe::excerpt(&argument, SHOWN_CHARS_MAX);
+    let shown = typed_line::shown(&argument);
     let message = format!("`{shown}` does not begin with the hyphen of a flag, and would be sent as text");
     let failure = Failure::new(Code::Usage, message);
     Err(match meant {
-        Some(meant) => failure.with_next(Next::Meant(safe::excerpt(&meant, SHOWN_CHARS_MAX).into())),
+        Some(meant) => failure.with_next(Next::Meant(typed_line::shown(&meant).into())),
         None => failure.with_next(Next::See(format!("{} ask --help", called::name()).into())),
     })
 }
@@ -190,11 +187,8 @@ fn check_files(ask: &Ask, arguments: &[OsString]) -> Result<(), Failure> {
     if files.is_empty() {
         return Ok(());
     }
-    let named: Vec<String> = files
-        .iter()
-        .take(NAMED_MAX)
-        .map(|at| format!("`{}`", safe::excerpt(&words[*at], SHOWN_CHARS_MAX)))
-        .collect();
+    let named: Vec<String> =
+        files.iter().take(NAMED_MAX).map(|at| format!("`{}`", typed_line::shown(&words[*at]))).collect();
     let more = files.len().saturating_sub(NAMED_MAX);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let what = match files.len() {

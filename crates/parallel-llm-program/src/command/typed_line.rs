@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 
+use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
@@ -19,6 +20,14 @@ pub(super) const QUESTION: &str = "\"QUESTION\"";
 pub(super) const END_OF_FLAGS: &str = "--";
 /// Question marks: Latin, full-width and Arabic.
 pub(super) const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
+
+/// The longest argument shown in a message, in characters.
+const SHOWN_CHARS_MAX: usize = 60;
+
+/// An argument as a message shows it.
+pub(super) fn shown(argument: &str) -> String {
+    safe::excerpt(argument, SHOWN_CHARS_MAX)
+}
 
 /// The call with each argument replaced by these; `None` keeps it.
 pub(super) fn again(arguments: &[OsString], change: impl Fn(usize, &str) -> Option<Vec<String>>) -> String {

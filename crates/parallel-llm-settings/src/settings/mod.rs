@@ -71,7 +71,7 @@ pub use kept::{KeptKeys, read as read_kept, text as kept_text};
 pub use kind::split_models;
 pub use named::Named;
 pub use origin::{FileLocation, Origin};
-pub use preset::{Preset, Presets};
+pub use preset::{Preset, Presets, is_built_in as is_built_in_preset};
 pub use provider::{ProviderKey, ProviderSettings};
 pub use reference::reference;
 pub use telemetry::{MetricsReach, TelemetrySettings};

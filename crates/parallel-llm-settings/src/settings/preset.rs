@@ -120,6 +120,11 @@ pub(super) fn kind(key: &str) -> Option<Kind> {
     setting.or((key == TEMPERATURE.0).then_some(TEMPERATURE.1))
 }
 
+/// Whether a preset of this name is built in.
+pub fn is_built_in(name: &str) -> bool {
+    built_in().contains_key(name)
+}
+
 /// The built-in presets.
 pub(super) fn built_in() -> Presets {
     let panel: Vec<&str> = Setting::Panel.default().split_whitespace().collect();
