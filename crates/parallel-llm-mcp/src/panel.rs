@@ -56,8 +56,8 @@ pub(crate) struct PanelShared {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// What it will cost in USD if replies are of the usual length.
-    pub likely_usd: f64,
+    /// What it will cost in USD if replies are of the usual length; `None` if a model has no known price.
+    pub likely_usd: Option<f64>,
     /// The most it can cost, in USD; of the models with a known price if there are others.
     pub worst_case_usd: f64,
     /// The models without a known price. A question to any of them is refused, unless there is no budget.
@@ -214,7 +214,7 @@ impl Panel {
             question.into().resolve(services.settings.attachment_bytes_max).await.map_err(refused)?;
         let cost = Box::pin(services.ask.quote(question)).await.map_err(refused)?.cost();
         Ok(Cost {
-            likely_usd: cost.likely.as_usd(),
+            likely_usd: cost.worst_case.known().map(|_| cost.likely.as_usd()),
             worst_case_usd: cost.worst_case.known_part().as_usd(),
             unpriced_models: cost.worst_case.unpriced().iter().map(ToString::to_string).collect(),
             budget_usd: cost.budget.limit_as_usd().unwrap_or(f64::INFINITY),

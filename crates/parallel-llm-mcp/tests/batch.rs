@@ -95,7 +95,7 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
     assert_eq!(output.code, Some(3));
     assert_eq!(output.text().trim().len(), 26, "stdout has the id");
     insta::assert_snapshot!(output.summary(), @r#"
-    batch <run>: 5 questions; about $0.061 in all, $0.64 at most if no call fails, and the budget is $3.00
+    batch <run>: 5 questions, about $0.061, at most $0.64 if no call fails. The budget is $3.00.
     line 4 is left out: a JSON object begins there and does not end: each question is a line of its own
     line 5 is left out: it is not a JSON object
     line 6 is left out: there is no field `prmpt`
@@ -228,7 +228,7 @@ fn no_credit_pauses_a_batch_and_resuming_asks_the_rest() {
     );
     assert_eq!(paused["pause"]["code"], "credits");
     insta::assert_snapshot!(output.masked(&output.stderr), @"
-    batch <run>: 6 questions; about $0.090 in all, $0.96 at most if no call fails, and the budget is $3.00
+    batch <run>: 6 questions, about $0.090, at most $0.96 if no call fails. The budget is $3.00.
     [....................] 0 of 6 · $0.00 of $3.00
     batch <run> (questions.jsonl): paused
     0 of 6 answered, 6 waiting

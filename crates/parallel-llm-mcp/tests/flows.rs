@@ -164,9 +164,8 @@ fn a_flow_needs_no_key_to_be_drawn_and_names_models_that_do_not_exist() {
       2 own/other
 
     Calls: 2 to 3, in 2 rounds.
-    Cost of a question of 1000 characters: about $0.00076 with 1500 tokens for each
-    reply, and nobody knows how much at most: no price is known for `own/model`,
-    `own/other`. The budget is $3.00.
+    Cost of a question of 1000 characters: unknown, because no price is known for
+    `own/model`, `own/other`; the others cost about $0.00076. The budget is $3.00.
     --- stderr
     warning: settings: the model `own/model` is unknown: no vendor is called `own`; see which models there are with `models`
     warning: settings: the model `own/other` is unknown: no vendor is called `own`; see which models there are with `models`

@@ -2,6 +2,7 @@
 //! whichever door.
 
 mod shop;
+mod untold;
 
 use std::net::SocketAddr;
 
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::http::client::{Wire, post};
 use crate::mcp::client::{Client, structured, text};
-use shop::{GOLD, ListState, PRICES, Shop, list};
+use shop::{GOLD, ListState, PRICES, Replies, Shop, list};
 
 const CHEAP: &str = "lab/cheap";
 const PLAIN: &str = "lab/plain";
@@ -443,10 +444,10 @@ fn a_further_part_of_a_run_is_priced_before_it_is_asked() {
 #[test]
 fn a_run_that_is_resumed_is_priced_before_it_is_asked() {
     let (shop, sandbox) = (Shop::new(ListState::Whole), sandbox());
-    shop.break_down(true);
+    shop.reply(Replies::Broken);
     let failed = ask(&sandbox, &shop, &["-m", GOLD, "--synthesizer", CHEAP, "--budget", "none"]);
     assert_eq!(failed.code, Some(1), "{}", failed.transcript());
-    shop.break_down(false);
+    shop.reply(Replies::Billed);
     for state in [ListState::Whole, ListState::Unreachable, ListState::WithoutGold] {
         shop.show(state);
         let resumed =
@@ -469,11 +470,11 @@ fn a_run_whose_price_is_not_known_any_more_is_not_resumed() {
         let (shop, sandbox) = (Shop::new(ListState::Whole), sandbox());
         sandbox.write(CONFIG, format!("synthesizer = \"{CHEAP}\"\n"));
         assert_eq!(call(&sandbox, &shop, &["models", "--refresh"]).run().code, Some(0));
-        shop.break_down(true);
+        shop.reply(Replies::Broken);
         let run = ["-m", GOLD, "-m", CHEAP, "--budget", "100"];
         let failed = ask(&sandbox, &shop, &run);
         assert_eq!(failed.code, Some(1), "{}", failed.transcript());
-        shop.break_down(false);
+        shop.reply(Replies::Billed);
         shop.show(state);
         let _ = std::fs::remove_dir_all(sandbox.data_dir().join("models"));
         let resumed = call(&sandbox, &shop, &["runs", "resume", "@", "--resend", "--json"])
@@ -577,7 +578,7 @@ fn the_likely_price_stands_before_the_bound() {
     let file =
         sandbox.write("questions.jsonl", "{\"prompt\": \"Why does it rain?\"}\n").display().to_string();
     let batch = call(&sandbox, &shop, &["batch", "submit", &file]).run();
-    let submitted = batch.stderr.lines().find(|line| line.contains(" in all, ")).unwrap_or_default();
+    let submitted = batch.stderr.lines().find(|line| line.contains("1 question, ")).unwrap_or_default();
     for said in [&started, submitted] {
         let (likely, most) = (said.find("about $"), said.find("at most"));
         assert!(likely.is_some() && likely < most, "{said}");

@@ -40,7 +40,7 @@ pub struct CostLine {
     pub cost: PicoUsd,
     /// Requests whose cost is unknown, for good or for now.
     pub calls_of_unknown_cost: u64,
-    /// The most that those requests can have cost, as far as prices are known.
+    /// The most that those requests can have cost; [`PicoUsd::MAX`] if nobody knows.
     pub unknown_cost_max: PicoUsd,
     /// Requests whose cost was computed from prices.
     pub calls_of_estimated_cost: u64,

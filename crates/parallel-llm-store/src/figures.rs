@@ -64,6 +64,6 @@ pub struct HourSpend {
     pub cost: PicoUsd,
     /// Calls whose cost is unknown, for good or for now.
     pub calls_of_unknown_cost: u64,
-    /// The most that those calls can have cost, as far as prices are known.
+    /// The most that those calls can have cost; [`PicoUsd::MAX`] if nobody knows.
     pub unknown_cost_max: PicoUsd,
 }

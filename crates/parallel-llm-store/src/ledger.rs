@@ -252,7 +252,7 @@ fn sent(
         model: seat.model.model.clone(),
         sent_at_ms: now_ms,
         asked_by: plan.asked_by.clone(),
-        worst_pico_usd: worst_case.or_else(|| plan.worst_request(attempt.slot)).map(|worst| worst.0),
+        worst_pico_usd: plan.worst_sent(attempt.slot, worst_case).map(|worst| worst.0),
     })
 }
 

@@ -44,7 +44,7 @@ async fn lines(store: &Store, id: BatchId, limit: usize) -> Vec<u64> {
 }
 
 const fn known(known: PicoUsd) -> JobCost {
-    JobCost { known, unknown_max: PicoUsd::ZERO }
+    JobCost { known, unknown_max: PicoUsd::ZERO, unbounded: 0 }
 }
 
 fn end(cost: PicoUsd, result: JobResult) -> JobEnd {
@@ -98,7 +98,7 @@ async fn a_job_that_became_dearer_is_kept_back_for_anew_and_what_it_has_cost_sta
     let why = || JobResult::PutOff { why: failure(Code::Budget), after_ms: 0 };
     let [first] = &claimed(store, id, 1).await[..] else { panic!("one job") };
     // Half of its cost is a bound.
-    let cost = JobCost { known: CENT, unknown_max: CENT };
+    let cost = JobCost { known: CENT, unknown_max: CENT, unbounded: 1 };
     store.settle_job(first.claim, JobEnd { cost: Some(cost), ..end(CENT, why()) }).await.unwrap();
     // Two cents of the four are left.
     let left = CENT.times(2);

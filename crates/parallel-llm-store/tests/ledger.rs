@@ -136,7 +136,9 @@ async fn costs_are_added_up_and_outlive_their_runs() {
         input_tokens: 0,
         output_tokens: 0,
     };
-    let failing = |name| CostLine { failed: 3, calls_of_unknown_cost: 1, ..line(name, 3, 0) };
+    // It has no known price either.
+    let unbounded = |line| CostLine { unknown_cost_max: PicoUsd::MAX, ..line };
+    let failing = |name| unbounded(CostLine { failed: 3, calls_of_unknown_cost: 1, ..line(name, 3, 0) });
     assert_eq!(costs(CostBy::Model, None).await, [line("lab/one", 3, 3_000), failing("ollama:lab/two")]);
     assert_eq!(costs(CostBy::Provider, None).await, [line("openrouter", 3, 3_000), failing("ollama")]);
     let days = costs(CostBy::Day, None).await;

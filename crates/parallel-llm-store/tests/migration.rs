@@ -153,7 +153,7 @@ async fn costs_and_seat_facts_of_version_2_get_their_principals() {
     );
     assert_eq!(store.list_tokens().await.unwrap(), []);
     let version: i64 = value(&connect(&path), "PRAGMA user_version");
-    assert_eq!(version, 12);
+    assert_eq!(version, 13);
 }
 
 #[tokio::test]

@@ -112,7 +112,7 @@ async fn a_newer_format_is_left_alone() {
     let failure = refusal(&fixture.path()).await;
     let path = fixture.path();
     let expected = format!(
-        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 12",
+        "a newer version of this program wrote `{}`: its format is 99, this one knows up to 13",
         path.display()
     );
     assert_eq!((failure.message, failure.retryable), (expected, false));
@@ -230,7 +230,7 @@ async fn a_check_ends_when_its_time_is_over() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     let state = fixture.store.state().await.unwrap();
-    assert_eq!((state.format, state.runs_total()), (12, 1));
+    assert_eq!((state.format, state.runs_total()), (13, 1));
     assert!(
         state.bytes > 4096 && state.log_bytes > Some(0) && state.version.starts_with("SQLite 3."),
         "{state:?}"

@@ -336,7 +336,7 @@ async fn a_connection_that_is_cut_at_any_moment_holds_up_no_job_of_a_batch() {
                         let result = JobResult::Answered { is_partial: false };
                         let end = JobEnd {
                             run_id: None,
-                            cost: Some(JobCost { known: PicoUsd(1), unknown_max: PicoUsd::ZERO }),
+                            cost: Some(JobCost { known: PicoUsd(1), ..JobCost::default() }),
                             result,
                             pause: None,
                             worst_case: None,

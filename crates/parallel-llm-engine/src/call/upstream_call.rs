@@ -171,8 +171,7 @@ impl UpstreamCall {
             return Admission::Refused(self.context.turn.overflow());
         }
         let plan = &self.context.plan;
-        let is_limited = !plan.budget.is_unlimited() || !plan.limits.is_empty();
-        if is_limited && self.seat.price_source == PriceSource::Unlisted {
+        if plan.is_limited() && self.seat.price_source == PriceSource::Unlisted {
             // Nobody knows what it costs, and most likely there is no such model.
             let message = format!("the list of its provider has no model `{}`", self.seat.model);
             return Admission::Refused(Failure::new(Code::ModelUnknown, message));

@@ -131,6 +131,11 @@ impl RunPlan {
         all.min(self.budget).max(self.worst_case.known_part())
     }
 
+    /// Whether a budget or a limit of the day bounds what the run costs.
+    pub fn is_limited(&self) -> bool {
+        !self.budget.is_unlimited() || !self.limits.is_empty()
+    }
+
     /// The models whose price is an estimate from another provider's list, each once.
     pub fn estimated(&self) -> Vec<ModelRef> {
         let mut models: Vec<ModelRef> = Vec::new();
@@ -196,6 +201,17 @@ impl RunPlan {
         let Some(Input { tokens, pictures }) = self.input_of(slot) else { return Some(PicoUsd::ZERO) };
         let seat = self.seat_at(slot)?;
         seat.cost_max(tokens, pictures, seat.max_tokens)
+    }
+
+    /// The most that a request of this slot which was sent can have cost: what was reserved for it, if that is more than was
+    /// planned. `None` if nobody knows, also of a model that its provider does not list and that was sent all the same.
+    pub fn worst_sent(&self, slot: CallerSlot, reserved: Option<PicoUsd>) -> Option<PicoUsd> {
+        let is_unlisted = self.seat_at(slot).is_some_and(|seat| seat.price_source == PriceSource::Unlisted);
+        if is_unlisted {
+            reserved.filter(|most| *most > PicoUsd::ZERO)
+        } else {
+            reserved.max(self.worst_request(slot))
+        }
     }
 
     /// The most tokens that one request of this slot sends.

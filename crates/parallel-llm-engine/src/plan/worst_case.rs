@@ -105,6 +105,12 @@ impl WorstCase {
     }
 }
 
+impl Default for WorstCase {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
 impl std::iter::Sum for WorstCase {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::ZERO, |sum, next| sum.plus(&next))
@@ -134,7 +140,8 @@ pub fn unpriced(what: &str, models: &[ModelRef], budget: PicoUsd) -> Failure {
     Failure::new(Code::PriceUnknown, message).with_next(next.collect::<Vec<_>>())
 }
 
-fn names(models: &[ModelRef]) -> String {
+/// Models in words, such as "`lab/a`, `lab/b`"; of many, how many more there are.
+pub fn names(models: &[ModelRef]) -> String {
     let named: Vec<String> = models.iter().take(NAMED_MAX).map(|model| format!("`{model}`")).collect();
     match models.len() - named.len() {
         0 => named.join(", "),

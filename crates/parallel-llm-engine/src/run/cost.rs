@@ -42,12 +42,17 @@ impl Run {
         Some(self.cost().plus(worst_cases.into_iter().sum()))
     }
 
+    /// Whether nobody knows the most that an ended request can have cost: neither its cost nor its price is known.
+    pub fn cost_has_no_bound(&self) -> bool {
+        self.unpriced().any(|most| most.is_none())
+    }
+
     /// For each slot with ended requests of unknown cost, the most these can have cost; `None` if the price is unknown.
     fn unpriced(&self) -> impl Iterator<Item = Option<PicoUsd>> {
         let unpriced = self.views().filter(|view| view.unpriced > 0);
         unpriced.map(|view| {
-            let most = self.plan.worst_request(view.slot).max(view.worst_case);
-            Some(most?.times(u64::from(view.unpriced)))
+            let most = self.plan.worst_sent(view.slot, view.worst_case)?;
+            Some(most.times(u64::from(view.unpriced)))
         })
     }
 

@@ -33,6 +33,17 @@ pub(crate) enum ListState {
     Hanging,
 }
 
+/// How requests for an answer end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Replies {
+    /// An answer that tells its cost.
+    Billed,
+    /// An answer that tells nothing of its cost.
+    Unbilled,
+    /// An error, also for the list.
+    Broken,
+}
+
 /// A request for an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Sale {
@@ -44,9 +55,8 @@ pub(crate) struct Sale {
 /// A shop that runs until it is dropped.
 pub(crate) struct Shop {
     address: SocketAddr,
-    state: Arc<Mutex<ListState>>,
+    shown: Arc<Mutex<(ListState, Replies)>>,
     sales: Arc<Mutex<Vec<Sale>>>,
-    broken: Arc<AtomicBool>,
     stopped: Arc<AtomicBool>,
     serving: Option<JoinHandle<()>>,
 }
@@ -55,11 +65,9 @@ impl Shop {
     pub(crate) fn new(state: ListState) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a local port is free");
         let address = listener.local_addr().expect("a listener has an address");
-        let state = Arc::new(Mutex::new(state));
+        let state = Arc::new(Mutex::new((state, Replies::Billed)));
         let (sales, stopped) = (Arc::<Mutex<Vec<Sale>>>::default(), Arc::<AtomicBool>::default());
-        let broken = Arc::<AtomicBool>::default();
         let (shown, kept, is_stopped) = (Arc::clone(&state), Arc::clone(&sales), Arc::clone(&stopped));
-        let is_broken = Arc::clone(&broken);
         let serving = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if is_stopped.load(Ordering::SeqCst) {
@@ -67,16 +75,10 @@ impl Shop {
                 }
                 let (shown, kept, is_stopped) =
                     (Arc::clone(&shown), Arc::clone(&kept), Arc::clone(&is_stopped));
-                let is_broken = Arc::clone(&is_broken);
-                std::thread::spawn(move || {
-                    if is_broken.load(Ordering::SeqCst) {
-                        return refuse(stream);
-                    }
-                    serve(stream, &shown, &kept, &is_stopped);
-                });
+                std::thread::spawn(move || serve(stream, &shown, &kept, &is_stopped));
             }
         });
-        Self { address, state, sales, broken, stopped, serving: Some(serving) }
+        Self { address, shown: state, sales, stopped, serving: Some(serving) }
     }
 
     /// Its base URL, by which the program takes it for a router.
@@ -85,12 +87,12 @@ impl Shop {
     }
 
     pub(crate) fn show(&self, state: ListState) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).0 = state;
     }
 
-    /// Whether every request fails from now on.
-    pub(crate) fn break_down(&self, is_broken: bool) {
-        self.broken.store(is_broken, Ordering::SeqCst);
+    /// How requests end from now on.
+    pub(crate) fn reply(&self, replies: Replies) {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).1 = replies;
     }
 
     pub(crate) fn sales(&self) -> Vec<Sale> {
@@ -119,17 +121,28 @@ pub(crate) fn list(models: &[(&str, f64, f64)], times: f64) -> Value {
     json!({"data": models.iter().map(model).collect::<Vec<_>>()})
 }
 
-fn serve(mut stream: TcpStream, state: &Mutex<ListState>, sales: &Mutex<Vec<Sale>>, stopped: &AtomicBool) {
+fn serve(
+    mut stream: TcpStream,
+    shown: &Mutex<(ListState, Replies)>,
+    sales: &Mutex<Vec<Sale>>,
+    stopped: &AtomicBool,
+) {
     let Some((head, body)) = request(&mut stream) else { return };
+    let (shown, replies) = *shown.lock().unwrap_or_else(PoisonError::into_inner);
+    if replies == Replies::Broken {
+        return reply(&mut stream, "500 Internal Server Error", "application/json", "{}");
+    }
     if head.starts_with("POST") {
         sales.lock().unwrap_or_else(PoisonError::into_inner).extend(sale(&body));
         let piece = json!({"id": "gen-1", "choices": [{"index": 0, "delta": {"content": "Because."}}]});
-        let last = json!({"id": "gen-1", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 9, "completion_tokens": 2, "cost": 0.000_001}});
+        let mut last =
+            json!({"id": "gen-1", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+        if replies == Replies::Billed {
+            last["usage"] = json!({"prompt_tokens": 9, "completion_tokens": 2, "cost": 0.000_001});
+        }
         let text = format!("data: {piece}\n\ndata: {last}\n\ndata: [DONE]\n\n");
         return reply(&mut stream, "200 OK", "text/event-stream", &text);
     }
-    let shown = *state.lock().unwrap_or_else(PoisonError::into_inner);
     match shown {
         ListState::Whole => reply(&mut stream, "200 OK", "application/json", &list(&PRICES, 1.0).to_string()),
         ListState::WithoutGold => {
@@ -150,12 +163,6 @@ fn serve(mut stream: TcpStream, state: &Mutex<ListState>, sales: &Mutex<Vec<Sale
                 }
             }
         }
-    }
-}
-
-fn refuse(mut stream: TcpStream) {
-    if request(&mut stream).is_some() {
-        reply(&mut stream, "500 Internal Server Error", "application/json", "{}");
     }
 }
 

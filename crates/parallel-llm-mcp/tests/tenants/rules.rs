@@ -53,6 +53,7 @@ const RULES: &[(&str, Rule)] = &[
     ("Asking::continue_run", BOTH),
     ("Asking::quote", ASK),
     ("Asking::quote_continuation", BOTH),
+    ("Asking::quote_unasked", ASK),
     ("Asking::sketch", ASK),
     ("Batches::change", Rule::Owner),
     ("Batches::find", Rule::Owner),
@@ -210,6 +211,9 @@ async fn call_asking(service: &Services, name: &str) -> Result<(), Failure> {
         "Asking::ask" => ask(service, RunRequest::prompt("")).await.map(drop),
         "Asking::continue_run" => service.ask.continue_run(UNKNOWN_ID, resume).await.map(drop),
         "Asking::quote" => service.ask.quote(Question::of(RunRequest::prompt(""))).await.map(drop),
+        "Asking::quote_unasked" => {
+            service.ask.quote_unasked(Question::of(RunRequest::prompt(""))).await.map(drop)
+        }
         "Asking::quote_continuation" => service.ask.quote_continuation(UNKNOWN_ID, resume).await.map(drop),
         other => panic!("`{other}` is in the table and is not tried"),
     }

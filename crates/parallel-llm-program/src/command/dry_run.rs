@@ -2,9 +2,10 @@
 
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::text::safe;
-use parallel_llm_engine::{Code, Failure, ModelRef, RunId, RunPlan};
+use parallel_llm_engine::{Code, Failure, ModelRef, PicoUsd, RunId, RunPlan};
 use parallel_llm_service::Question;
 use parallel_llm_service::attachment::AttachmentTally;
+use parallel_llm_service::report::expected_cost::ExpectedCost;
 use serde_json::json;
 
 use super::CommandContext;
@@ -111,7 +112,7 @@ fn described(plan: &RunPlan, sent: &Sent) -> String {
     if !sent.attached.is_empty() {
         lines.push(format!("Attached: {}.", sent.attached));
     }
-    lines.push(plain::cost(plan, "Cost: about"));
+    lines.push(plain::cost(plan, "Cost:"));
     lines.join("\n")
 }
 
@@ -128,7 +129,7 @@ fn report(plan: &RunPlan, sent: &Sent, cached: Option<RunId>) -> serde_json::Val
         "models": plan.seats.iter().map(model).collect::<Vec<_>>(),
         "synthesizers": plan.strategy.fusers(&plan.synthesizers).iter().map(model).collect::<Vec<_>>(),
         "equivalence_model": plan.equivalence.as_ref().map(model),
-        "cost_likely_usd": worst_case.known().map(|_| plan.likely_cost().as_usd()),
+        "cost_likely_usd": ExpectedCost::of(plan).likely().map(PicoUsd::as_usd),
         "cost_max_usd": worst_case.known().map(|_| plan.most().as_usd()),
         "models_without_price": worst_case.unpriced().len(),
         "unpriced_models": names(worst_case.unpriced()),

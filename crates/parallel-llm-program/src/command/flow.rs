@@ -205,7 +205,7 @@ fn costs(plan: &RunPlan) -> Vec<String> {
         format!("{} to {}", calls.fewest, calls.most)
     };
     let mut lines = vec![format!("Calls: {range}, in {}.", counted(rounds, "round"))];
-    let cost = plain::cost(plan, &format!("Cost of a question of {QUESTION_CHARS} characters: about"));
+    let cost = plain::cost(plan, &format!("Cost of a question of {QUESTION_CHARS} characters:"));
     lines.extend(textwrap::wrap(&cost, WIDTH).into_iter().map(String::from));
     if let Err(refused) = plan.worst_case.check("a question", plan.budget) {
         let next = refused.next_step();

@@ -7,7 +7,8 @@ use parallel_llm_engine::plan::flow::{PlannedFlow, Stage};
 use parallel_llm_engine::plan::step::StepRole;
 use parallel_llm_engine::request::panel::{Seat, SeatNumber};
 use parallel_llm_engine::request::strategy::StrategyChoice;
-use parallel_llm_engine::{CallerSlot, RunPlan};
+use parallel_llm_engine::{CallerSlot, PicoUsd, RunPlan};
+use parallel_llm_service::report::expected_cost::ExpectedCost;
 use serde_json::{Value, json};
 
 /// The width of a page in columns.
@@ -247,7 +248,7 @@ pub fn report(plan: &RunPlan) -> Value {
         "stages": stages,
         "calls": plan.calls(),
         "rounds": plan.rounds(),
-        "cost_likely_usd": plan.likely_cost().as_usd(),
+        "cost_likely_usd": ExpectedCost::of(plan).likely().map(PicoUsd::as_usd),
         "cost_max_usd": plan.worst_case.known().map(|_| plan.most().as_usd()),
         "models_without_price": unpriced(plan),
         "budget_usd": plan.budget.limit_as_usd(),

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::call::hub::{Update, Watch};
-use parallel_llm_engine::plan::slots::TYPICAL_REPLY_TOKENS;
-use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::value::retry::Retry;
-use parallel_llm_engine::{CallerSlot, Event, OutcomeKind, PicoUsd, Recorded, RunPlan, SeatStatus};
+use parallel_llm_engine::{CallerSlot, Event, OutcomeKind, Recorded, RunPlan, SeatStatus};
 
 use super::console::Console;
 use super::missing;
@@ -16,6 +14,7 @@ use super::vocabulary::counted;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
+use parallel_llm_service::report::expected_cost::ExpectedCost;
 
 /// Shows a run until it is decided.
 pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
@@ -65,13 +64,15 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
 
 fn what(run: &Run, event: &Event) -> String {
     match event {
-        Event::Started { reserved, .. } => started(run, *reserved),
+        Event::Started { .. } => {
+            let (id, seats) = (run.plan.run_id, counted(run.seats.len(), "model"));
+            format!("run {id} started: {seats}, {}", ExpectedCost::of_begun(&run.plan))
+        }
         Event::Reopened { reopening, reserved } => {
             let (asked, _) = reopening.asked(&run.plan, run.chain());
             let (id, count, seats) = (run.plan.run_id, asked.len(), run.seats.len());
-            let worst_case = reopening.worst_case(&run.plan, run.chain());
-            let most = most(&worst_case, *reserved, reopening.most(&run.plan, run.chain()));
-            format!("run {id} goes on: {count} of {seats} seats are asked, {most}")
+            let cost = ExpectedCost::of_part(reopening, run, *reserved);
+            format!("run {id} goes on: {count} of {seats} seats are asked, {}", cost.bound())
         }
         Event::Skipped { seats } => {
             let seats: Vec<String> = seats.iter().map(|seat| CallerSlot::Seat(*seat).to_string()).collect();
@@ -126,22 +127,6 @@ fn what(run: &Run, event: &Event) -> String {
     }
 }
 
-/// The line of a run that begins with this reserved.
-fn started(run: &Run, reserved: PicoUsd) -> String {
-    let (plan, seats) = (&run.plan, counted(run.seats.len(), "model"));
-    let mut worst_case = plan.worst_case.clone();
-    if plan.budget.is_unlimited() {
-        worst_case = worst_case.plus(&plan.unlisted());
-    }
-    // What nobody knows is not nothing.
-    let likely = match (plan.likely_cost(), worst_case.known()) {
-        (PicoUsd::ZERO, None) => "cost unknown".to_owned(),
-        (likely, _) => format!("about {likely}"),
-    };
-    let most = most(&worst_case, reserved, plan.most());
-    format!("run {} started: {seats}, {likely}, {most}", plan.run_id)
-}
-
 /// Whether each of several seats has failed, so that a list of them would be the whole panel.
 fn all_have_failed(run: &Run) -> bool {
     run.seats.len() > 2 && run.seats.iter().all(|seat| seat.status == SeatStatus::Failed)
@@ -153,38 +138,7 @@ fn of_call(run: &Run, attempt: Attempt, what: &str) -> String {
     format!("{} {model}: {what}", attempt.slot)
 }
 
-/// The bound of what a run costs, or what keeps it from being known. It may cost `more` than the worst case if calls are repeated
-/// or made by others.
-fn most(worst_case: &WorstCase, amount: PicoUsd, more: PicoUsd) -> String {
-    match worst_case.unpriced_words() {
-        None if more > amount => format!("at most {amount} if no call fails"),
-        None => format!("at most {amount}"),
-        Some(models) => format!("and nobody knows how much at most: no price is known for {models}"),
-    }
-}
-
-/// The last word of such a beginning.
-const ABOUT: &str = " about";
-
-/// What a plan costs, in a sentence that begins like this.
+/// What a plan costs, in sentences that begin like this.
 pub fn cost(plan: &RunPlan, beginning: &str) -> String {
-    let worst_case = plan.worst_case.clone().plus(&plan.unlisted());
-    let most = most(&worst_case, worst_case.known_part(), plan.most());
-    let estimated = plan.estimated();
-    let estimated = match estimated.as_slice() {
-        [] => String::new(),
-        models => {
-            let names: Vec<String> = models.iter().map(|model| format!("`{model}`")).collect();
-            format!(" The price of {} is an estimate, taken from OpenRouter's list.", names.join(", "))
-        }
-    };
-    let (likely, budget) = (plan.likely_cost(), plan.budget);
-    // What nobody knows is not nothing.
-    if likely == PicoUsd::ZERO && worst_case.known().is_none() {
-        let unknown = beginning.trim_end_matches(ABOUT);
-        return format!("{unknown} unknown, {most}. The budget is {budget}.{estimated}");
-    }
-    format!(
-        "{beginning} {likely} with {TYPICAL_REPLY_TOKENS} tokens for each reply, {most}. The budget is {budget}.{estimated}"
-    )
+    format!("{beginning} {}. The budget is {}.", ExpectedCost::of(plan).explained(), plan.budget)
 }

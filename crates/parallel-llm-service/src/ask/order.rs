@@ -28,6 +28,9 @@ pub enum Order {
     },
 }
 
+/// Why an order is refused that its user could approve.
+const CANNOT_ASK: &str = "this client cannot ask its user to allow more";
+
 /// The amounts that a user is asked to approve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excess {
@@ -122,29 +125,59 @@ impl Asking {
                 self.pin(&mut order).await?;
             }
             let kept = may_ask.then(|| order.clone());
-            let allowed = self.planner.settings().budget;
-            let mut quote = self.quote_order(order).await?;
-            if budget.is_some() {
-                // A model that calls a tool may lower its budget, never raise it.
-                quote = quote.at_most(allowed);
-            }
+            let quote = self.quote_order(order).await?;
             let Err(refused) = quote.check() else { return quote.begin().await.map(Begun::Run) };
-            let check =
-                BudgetCheck { cost: quote.cost(), asked: budget, allowed, grantable: self.grantable() };
             // The quote holds the question too, and the user may take minutes.
-            drop(quote);
-            let Some(worst_case) = check.cost.worst_case.known() else { return Err(refused) };
-            let refused = refused.with_next(check.next(worst_case, savings, is_owner));
-            let Some(excess) = check.excess(worst_case) else {
-                return Err(check.beyond_approval(worst_case, refused));
-            };
-            match kept {
-                Some(order) => Ok(Begun::Unapproved(Box::new(Unapproved { excess, refused, order }))),
-                None if is_owner => Err(adding(&refused, "this client cannot ask its user to allow more")),
+            let (excess, refused) = self.refusal(quote.cost(), budget, savings, refused);
+            match excess.zip(kept) {
+                Some((excess, order)) => {
+                    Ok(Begun::Unapproved(Box::new(Unapproved { excess, refused, order })))
+                }
+                None if is_owner && excess.is_some() => Err(adding(&refused, CANNOT_ASK)),
                 None => Err(refused),
             }
         }
         .boxed()
+    }
+
+    /// The quote of a question whose caller cannot ask its user, and why beginning it would be refused.
+    pub fn quote_unasked(
+        &self,
+        question: Question,
+    ) -> BoxFuture<'_, Result<(Quote, Option<Failure>), Failure>> {
+        async move {
+            let order = Order::Ask(question);
+            let (budget, savings) = (order.budget(), order.savings());
+            let quote = self.quote_order(order).await?;
+            let Err(refused) = quote.check() else {
+                let refused = quote.check_day().await.err();
+                return Ok((quote, refused));
+            };
+            let (excess, refused) = self.refusal(quote.cost(), budget, savings, refused);
+            let is_owner = self.planner.principal == Principal::Owner;
+            let refused = if is_owner && excess.is_some() { adding(&refused, CANNOT_ASK) } else { refused };
+            Ok((quote, Some(refused)))
+        }
+        .boxed()
+    }
+
+    /// What the user could approve of a refused order, and the refusal without approval.
+    fn refusal(
+        &self,
+        cost: QuotedCost,
+        asked: Option<PicoUsd>,
+        savings: [Next; 2],
+        refused: Failure,
+    ) -> (Option<Excess>, Failure) {
+        let allowed = self.planner.settings().budget;
+        let check = BudgetCheck { cost, asked, allowed, grantable: self.grantable() };
+        let Some(worst_case) = check.cost.worst_case.known() else { return (None, refused) };
+        let is_owner = self.planner.principal == Principal::Owner;
+        let refused = refused.with_next(check.next(worst_case, savings, is_owner));
+        match check.excess(worst_case) {
+            Some(excess) => (Some(excess), refused),
+            None => (None, check.beyond_approval(worst_case, refused)),
+        }
     }
 
     /// Begins an order as its user has decided.
@@ -158,7 +191,9 @@ impl Asking {
 
     async fn begin_decided(&self, order: Order, decision: Decision) -> Result<RunHandle, Failure> {
         match decision {
-            Decision::Approved(excess) => self.quote_order(order.within(excess.amount)).await?.begin().await,
+            Decision::Approved(excess) => {
+                self.quote_approved(order.within(excess.amount)).await?.begin().await
+            }
             Decision::Declined(excess) => Err(excess.refused("the user declined to go beyond it", &order)),
             Decision::Dismissed(excess) => {
                 Err(excess.refused("the user closed the question without deciding", &order))
@@ -187,7 +222,14 @@ impl Asking {
         Ok(())
     }
 
+    /// The quote of an order as it is. A model that calls a tool may lower its budget, never raise it.
     async fn quote_order(&self, order: Order) -> Result<Quote, Failure> {
+        let budget = order.budget();
+        let quote = self.quote_approved(order).await?;
+        Ok(if budget.is_some() { quote.at_most(self.planner.settings().budget) } else { quote })
+    }
+
+    async fn quote_approved(&self, order: Order) -> Result<Quote, Failure> {
         match order {
             Order::Ask(question) => self.quote(question).await,
             Order::Continue { run, continuation } => self.quote_continuation(&run, continuation).await,

@@ -1,7 +1,6 @@
 //! Submitting a batch: its lines are checked and stored one after the other, so that a file of any size takes little
 //! memory.
 
-use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{BatchId, Code, Failure, PicoUsd};
@@ -10,6 +9,7 @@ use parallel_llm_store::{Batch, BatchChange, JobRequest, NewBatch, NewJob, Store
 
 use super::{Batches, question};
 use crate::ask::Question;
+use crate::report::expected_cost::ExpectedCost;
 
 /// The most jobs in one write, and the most bytes of them, a little more than that with a long last one.
 const WRITE_JOBS_MAX: usize = 256;
@@ -40,10 +40,9 @@ pub struct Submission<'a> {
 }
 
 /// What the lines were.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Summary {
-    likely: PicoUsd,
-    worst_case: WorstCase,
+    cost: ExpectedCost,
     bad: Vec<(u64, Failure)>,
 }
 
@@ -52,10 +51,8 @@ struct Summary {
 pub struct Submitted {
     /// The batch.
     pub batch: Batch,
-    /// What all its jobs will cost together if replies are of the usual length.
-    pub likely: PicoUsd,
-    /// The most that they can cost.
-    pub worst_case: WorstCase,
+    /// What all its jobs will cost together.
+    pub cost: ExpectedCost,
     /// The first lines that cannot be used, and why.
     pub bad: Vec<(u64, Failure)>,
 }
@@ -73,7 +70,7 @@ impl Batches {
         let id = BatchId::from_parts(identity.unix_ms(), identity.bits());
         let budget = budget.unwrap_or(settings.budget);
         store.create_batch(NewBatch { id, name: name.to_owned(), budget }).await?;
-        let summary = Summary { likely: PicoUsd::ZERO, worst_case: WorstCase::ZERO, bad: Vec::new() };
+        let summary = Summary::default();
         Ok(Submission { batches: self, store, id, budget, waiting: Vec::new(), waiting_bytes: 0, summary })
     }
 }
@@ -120,8 +117,7 @@ impl Submission<'_> {
             return Err(Failure::new(Code::Usage, message).with_next(steps));
         }
         let batch = self.batches.change(self.id, BatchChange::Begin).await?;
-        let Summary { likely, worst_case, .. } = self.summary;
-        Ok(Submitted { batch, likely, worst_case, bad })
+        Ok(Submitted { batch, cost: self.summary.cost, bad })
     }
 
     /// Removes what was stored, because the file could not be read to its end.
@@ -139,11 +135,9 @@ impl Submission<'_> {
         question.request.budget.get_or_insert(usual.max(self.budget));
         let quote = self.batches.asking.quote(question).await?;
         quote.check()?;
-        let cost = quote.cost();
+        let cost = quote.plan().map_or_else(ExpectedCost::default, ExpectedCost::of);
         let worst_case = cost.worst_case.known_part();
-        self.summary.likely = self.summary.likely.plus(cost.likely);
-        self.summary.worst_case =
-            std::mem::replace(&mut self.summary.worst_case, WorstCase::ZERO).plus(&cost.worst_case);
+        self.summary.cost = std::mem::take(&mut self.summary.cost).plus(&cost);
         Ok(JobRequest { json, worst_case })
     }
 

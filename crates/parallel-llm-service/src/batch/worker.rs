@@ -338,7 +338,8 @@ fn end_of_run(run: &Run, attempts: u32, is_held_back: bool) -> JobEnd {
         }
     };
     let known = run.cost();
-    let cost = JobCost { known, unknown_max: run.cost_max().minus(known) };
+    let unbounded = u64::from(run.cost_has_no_bound());
+    let cost = JobCost { known, unknown_max: run.cost_max().minus(known), unbounded };
     JobEnd { run_id: Some(run.plan.run_id), cost: Some(cost), result, pause, worst_case: None }
 }
 

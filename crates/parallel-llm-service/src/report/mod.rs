@@ -8,6 +8,7 @@ mod checks;
 pub mod cost;
 mod error;
 pub mod event_line;
+pub mod expected_cost;
 mod files;
 pub mod next_steps;
 pub mod progress_line;

@@ -43,11 +43,11 @@ pub struct Spending {
     pub cost_usd: Option<f64>,
     /// Calls whose cost is unknown or not yet known.
     pub calls_of_unknown_cost: u64,
-    /// The most that those calls can have cost, as far as prices are known.
+    /// The most that those calls can have cost; [`PicoUsd::MAX`] if nobody knows.
     #[serde(skip)]
     pub unknown_cost_max: PicoUsd,
-    /// The same in USD.
-    pub unknown_cost_max_usd: f64,
+    /// The same in USD; null if nobody knows, because a call had no known price.
+    pub unknown_cost_max_usd: Option<f64>,
     /// Calls whose cost is computed from prices, because the provider reported none.
     pub calls_of_estimated_cost: u64,
 }
@@ -76,7 +76,7 @@ impl Spending {
             cost_usd: None,
             calls_of_unknown_cost: line.calls_of_unknown_cost,
             unknown_cost_max: line.unknown_cost_max,
-            unknown_cost_max_usd: 0.0,
+            unknown_cost_max_usd: None,
             calls_of_estimated_cost: line.calls_of_estimated_cost,
         };
         spending.with_usd()
@@ -104,7 +104,7 @@ impl Spending {
     fn with_usd(self) -> Self {
         Self {
             cost_usd: self.known_cost().map(PicoUsd::as_usd),
-            unknown_cost_max_usd: self.unknown_cost_max.as_usd(),
+            unknown_cost_max_usd: self.unknown_cost_max.limit_as_usd(),
             ..self
         }
     }

@@ -94,10 +94,12 @@ pub struct JobCost {
     pub known: PicoUsd,
     /// The most that calls of unknown cost can have cost besides. It counts against the budget.
     pub unknown_max: PicoUsd,
+    /// Jobs with a call whose cost and price nobody knows, so that nothing bounds it.
+    pub unbounded: u64,
 }
 
 impl JobCost {
-    /// The most that it can be.
+    /// The most that it can be, as far as prices are known.
     pub const fn most(self) -> PicoUsd {
         self.known.plus(self.unknown_max)
     }

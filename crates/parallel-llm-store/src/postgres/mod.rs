@@ -53,6 +53,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0010_sessions.sql"),
     include_str!("../../migrations/postgres/0011_wording.sql"),
     include_str!("../../migrations/postgres/0012_unknown_costs.sql"),
+    include_str!("../../migrations/postgres/0013_unbounded_costs.sql"),
 ];
 /// The oldest supported major version, as the server numbers it. Its makers end their support of a version after five
 /// years.

@@ -84,6 +84,7 @@ pub(crate) struct BatchSums {
     pub(crate) failed: i64,
     pub(crate) spent_pico_usd: i64,
     pub(crate) unknown_pico_usd: i64,
+    pub(crate) unbounded: i64,
     pub(crate) reserved_pico_usd: i64,
 }
 

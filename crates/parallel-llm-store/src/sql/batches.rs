@@ -15,7 +15,7 @@ use crate::row::{count, integer};
 macro_rules! batch_columns {
     () => {
         "batch_id, name, state, pause, budget_pico_usd, created_at_ms, settled_at_ms, jobs, bad, answered, partial, failed, \
-         spent_pico_usd, unknown_pico_usd, reserved_pico_usd, \
+         spent_pico_usd, unknown_pico_usd, unbounded, reserved_pico_usd, \
          (SELECT COUNT(*) FROM batch_jobs AS job WHERE job.batch_id = batches.batch_id AND job.state = 'running'), \
          (SELECT COUNT(DISTINCT owner) FROM batch_jobs AS job \
           WHERE job.batch_id = batches.batch_id AND job.state = 'running')"
@@ -26,7 +26,7 @@ macro_rules! batch_columns {
 macro_rules! job_row_columns {
     () => {
         "line, state, COALESCE(request, ''), checksum, worst_case_pico_usd, is_reserved, claim, attempts, resend, run_id, \
-         cost_pico_usd, unknown_pico_usd"
+         cost_pico_usd, unknown_pico_usd, unbounded"
     };
 }
 
@@ -34,7 +34,7 @@ macro_rules! job_row_columns {
 macro_rules! jobs {
     ($which:literal) => {
         concat!(
-            "SELECT line, custom_id, state, run_id, cost_pico_usd, unknown_pico_usd, failure FROM batch_jobs ",
+            "SELECT line, custom_id, state, run_id, cost_pico_usd, unknown_pico_usd, unbounded, failure FROM batch_jobs ",
             "WHERE batch_id = $1 AND line > $2 AND ",
             $which,
             " ORDER BY line LIMIT $3"
@@ -122,8 +122,9 @@ impl dyn Session + '_ {
     ) -> Result<()> {
         let sql = "UPDATE batches SET jobs = jobs + $1, bad = bad + $2, answered = answered + $3, partial = partial + $4, \
                    failed = failed + $5, spent_pico_usd = spent_pico_usd + $6, \
-                   unknown_pico_usd = unknown_pico_usd + $7, reserved_pico_usd = reserved_pico_usd + $8, \
-                   settled_at_ms = COALESCE($9, settled_at_ms) WHERE batch_id = $10";
+                   unknown_pico_usd = unknown_pico_usd + $7, unbounded = unbounded + $8, \
+                   reserved_pico_usd = reserved_pico_usd + $9, settled_at_ms = COALESCE($10, settled_at_ms) \
+                   WHERE batch_id = $11";
         let values = values![
             sums.jobs,
             sums.bad,
@@ -132,6 +133,7 @@ impl dyn Session + '_ {
             sums.failed,
             sums.spent_pico_usd,
             sums.unknown_pico_usd,
+            sums.unbounded,
             sums.reserved_pico_usd,
             settled_at_ms,
             batch_id,
@@ -190,10 +192,10 @@ impl dyn Session + '_ {
     /// Ends the claim of a job.
     pub(crate) fn end_job(&self, batch_id: BatchId, line: i64, end: &JobEndRow<'_>) -> Result<()> {
         let sql = "UPDATE batch_jobs SET state = $1, is_reserved = FALSE, not_before_ms = $2, attempts = $3, \
-                   run_id = COALESCE($4, run_id), cost_pico_usd = $5, unknown_pico_usd = $6, failure = $7, owner = '', \
-                   worst_case_pico_usd = $8, \
+                   run_id = COALESCE($4, run_id), cost_pico_usd = $5, unknown_pico_usd = $6, unbounded = $7, \
+                   failure = $8, owner = '', worst_case_pico_usd = $9, \
                    request = CASE WHEN $1 = 'answered' THEN NULL ELSE request END, \
-                   resend = CASE WHEN $1 = 'waiting' THEN resend ELSE FALSE END WHERE batch_id = $9 AND line = $10";
+                   resend = CASE WHEN $1 = 'waiting' THEN resend ELSE FALSE END WHERE batch_id = $10 AND line = $11";
         let values = values![
             end.state.word(),
             end.not_before_ms,
@@ -201,6 +203,7 @@ impl dyn Session + '_ {
             &end.run_id,
             end.cost.most(),
             end.cost.unknown_max,
+            integer(end.cost.unbounded),
             end.failure,
             end.worst_case,
             batch_id,
@@ -255,9 +258,9 @@ fn batch(row: &Row<'_>) -> Result<Batch> {
         partial: count(row.get(10)?),
         failed: count(row.get(11)?),
         spent: cost(row, 12)?,
-        reserved: row.get(14)?,
-        running: count(row.get(15)?),
-        workers: count(row.get(16)?),
+        reserved: row.get(15)?,
+        running: count(row.get(16)?),
+        workers: count(row.get(17)?),
     })
 }
 
@@ -268,7 +271,7 @@ fn job(row: &Row<'_>) -> Result<BatchJob> {
         state: known(row, 2, JobState::by_word)?,
         run_id: row.get(3)?,
         cost: cost(row, 4)?,
-        failure: failure(row, 6)?,
+        failure: failure(row, 7)?,
     })
 }
 
@@ -288,10 +291,11 @@ fn job_row(row: &Row<'_>) -> Result<JobRow> {
     })
 }
 
-/// Reads a cost from the columns of the most that it can be, and of the unknown part of that.
+/// Reads a cost from the columns of the most that it can be as far as that is known, of the unknown part of that, and of the
+/// jobs whose cost has no bound.
 fn cost(row: &Row<'_>, column: usize) -> Result<JobCost> {
     let (most, unknown_max): (PicoUsd, PicoUsd) = (row.get(column)?, row.get(column + 1)?);
-    Ok(JobCost { known: most.minus(unknown_max), unknown_max })
+    Ok(JobCost { known: most.minus(unknown_max), unknown_max, unbounded: count(row.get(column + 2)?) })
 }
 
 /// Reads a state.

@@ -36,7 +36,15 @@ impl Dialect {
         format!("{}{parameter}{}", self.entries.0, self.entries.1)
     }
 
-    /// A sum of integers.
+    /// The sum of the most that these calls can have cost: [`i64::MAX`] if one of them has neither a cost nor a price.
+    pub(crate) fn most(&self, calls: &str) -> String {
+        self.total(&format!(
+            "CASE WHEN {calls} THEN COALESCE(cost_pico_usd, worst_pico_usd, {}) END",
+            i64::MAX
+        ))
+    }
+
+    /// A sum of integers, at most [`i64::MAX`].
     pub(crate) fn total(&self, summand: &str) -> String {
         format!("{}{summand}{}", self.total.0, self.total.1)
     }

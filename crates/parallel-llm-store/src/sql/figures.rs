@@ -50,7 +50,7 @@ impl Reader<'_> {
             "SELECT (sent_at_ms - $1) / 3600000, {}, COUNT(*) FILTER (WHERE cost_pico_usd IS NULL), {} \
              FROM calls WHERE sent_at_ms >= $1 AND {whose} GROUP BY 1 ORDER BY 1",
             self.session.dialect().total("cost_pico_usd"),
-            self.session.dialect().total("CASE WHEN cost_pico_usd IS NULL THEN worst_pico_usd END"),
+            self.session.dialect().most("cost_pico_usd IS NULL"),
         );
         self.session.rows(&sql, &values![since_ms, asked_by], |row| {
             Ok(HourSpend {

@@ -18,8 +18,8 @@ fn spent(dialect: &Dialect, whose: &str) -> String {
     format!(
         "SELECT provider, {}, {}, {} FROM calls WHERE sent_at_ms >= $1 AND {whose} GROUP BY provider",
         dialect.total("CASE WHEN outcome <> 'sent' THEN cost_pico_usd END"),
-        dialect.total("CASE WHEN outcome <> 'sent' AND cost_pico_usd IS NULL THEN worst_pico_usd END"),
-        dialect.total("CASE WHEN outcome = 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END"),
+        dialect.most("outcome <> 'sent' AND cost_pico_usd IS NULL"),
+        dialect.most("outcome = 'sent'"),
     )
 }
 
@@ -80,7 +80,7 @@ impl Reader<'_> {
             dialect.total("cost_pico_usd"),
             dialect.total("input_tokens"),
             dialect.total("output_tokens"),
-            dialect.total("CASE WHEN cost_pico_usd IS NULL THEN worst_pico_usd END"),
+            dialect.most("cost_pico_usd IS NULL"),
             whose(asked_by),
         );
         let since_ms = query.since_ms.unwrap_or(i64::MIN);

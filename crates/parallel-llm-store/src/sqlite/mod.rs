@@ -56,6 +56,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0010_sessions.sql"),
     include_str!("../../migrations/sqlite/0011_wording.sql"),
     include_str!("../../migrations/sqlite/0012_unknown_costs.sql"),
+    include_str!("../../migrations/sqlite/0013_unbounded_costs.sql"),
 ];
 /// The migration that gives tokens a checksum. Since then, one without is none that this program made.
 const TOKENS_SEALED: usize = 3;

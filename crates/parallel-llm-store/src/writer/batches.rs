@@ -217,6 +217,7 @@ pub(super) fn settle(
     let mut sums = BatchSums {
         spent_pico_usd: cost.most().0 - job.cost.most().0,
         unknown_pico_usd: cost.unknown_max.0 - job.cost.unknown_max.0,
+        unbounded: integer(cost.unbounded) - integer(job.cost.unbounded),
         ..BatchSums::default()
     };
     let (mut not_before_ms, mut attempts) = (0, job.attempts);

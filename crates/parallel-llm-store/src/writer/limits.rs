@@ -26,7 +26,7 @@ const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 struct DayUse {
     /// The known cost of requests.
     spent: PicoUsd,
-    /// The most that requests of unknown cost can have cost.
+    /// The most that requests of unknown cost can have cost; [`PicoUsd::MAX`] if nobody knows.
     unknown_max: PicoUsd,
     /// The most that requests and runs in progress may still cost.
     open: PicoUsd,
@@ -49,10 +49,10 @@ impl DayUse {
     /// The message for people: the known spending, and what may be added.
     fn description(self) -> String {
         let Self { spent, unknown_max, open } = self;
-        let unknown = if unknown_max > PicoUsd::ZERO {
-            format!(", up to {unknown_max} more by calls whose cost is unknown")
-        } else {
-            String::new()
+        let unknown = match unknown_max {
+            PicoUsd::ZERO => String::new(),
+            PicoUsd::MAX => ", besides calls whose cost and price nobody knows,".to_owned(),
+            most => format!(", up to {most} more by calls whose cost is unknown"),
         };
         format!("{spent} is spent{unknown} and {open} held for runs under way")
     }
@@ -159,13 +159,16 @@ impl Demand<'_> {
             let taken = total.description();
             format!("the {what} may cost up to {wanted}; of the day's limit of {}{whose}, {taken}", limit.usd)
         };
+        let no_limit_helps = total.unknown_max == PicoUsd::MAX;
         let minutes = (DAY_MS - self.now_ms.rem_euclid(DAY_MS)) / MINUTE_MS;
         let raise = match limit.asked_by {
             Some(_) => Next::Do(Advice::TokenOfHigherLimit),
             None => Next::Raise(Limit::Setting { name: limit.setting.clone().into(), now: None }),
         };
         let minutes = u64::try_from(minutes).unwrap_or_default();
-        Some(Failure::new(Code::Budget, message).with_next([raise, Next::WaitForNextDay { minutes }]))
+        let raise = Some(raise).filter(|_| !no_limit_helps);
+        let next: Vec<Next> = raise.into_iter().chain([Next::WaitForNextDay { minutes }]).collect();
+        Some(Failure::new(Code::Budget, message).with_next(next))
     }
 }
 

@@ -7,7 +7,6 @@ use axum::extract::{Multipart, Query};
 use axum::http::StatusCode;
 use axum::response::Response;
 use parallel_llm_engine::plan::flow::Stage;
-use parallel_llm_engine::plan::slots::TYPICAL_REPLY_TOKENS;
 use parallel_llm_engine::request::catalogue::PriceSource;
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::request::strategy::{AUTO, Strategy, StrategyChoice as ChosenStrategy};
@@ -17,6 +16,7 @@ use parallel_llm_engine::value::next::{Advice, Argument, Next};
 use parallel_llm_engine::{Effort, Failure, RunPlan};
 use parallel_llm_http::status;
 use parallel_llm_service::report::ErrorReport;
+use parallel_llm_service::report::expected_cost::ExpectedCost;
 use parallel_llm_service::{Begun, Consent, ModelLine, ModelQuery, Order, Services};
 use parallel_llm_settings::settings::Preset;
 use serde::Deserialize;
@@ -98,7 +98,8 @@ struct QuoteView {
     /// What is attached, counted.
     attached: Option<String>,
     summary: String,
-    is_over: bool,
+    /// Why asking would be refused.
+    refused: Option<ErrorReport>,
     seats: Vec<QuotedSeat>,
     /// What is said of names that no list of models has.
     unlisted: Vec<String>,
@@ -208,16 +209,20 @@ async fn begin(visit: &Visit, fields: Fields) -> Result<String, Failure> {
 
 async fn quoted(visit: &Visit, fields: Fields) -> Result<QuoteView, Failure> {
     let (question, attached) = question(&visit.services, fields)?;
-    let quote = Box::pin(visit.services.ask.quote(question)).await?;
+    let (quote, refused) = visit.services.ask.quote_unasked(question).await?;
     let attached = (!attached.is_empty()).then(|| attached.to_string());
     Ok(match quote.plan() {
-        Some(plan) => QuoteView::of(plan, attached),
+        Some(plan) => {
+            let refused = refused.map(|failure| visit.principal().redact(failure));
+            let refused = refused.map(|failure| ErrorReport::of(&failure).in_vocabulary(visit.vocabulary()));
+            QuoteView { refused, ..QuoteView::of(plan, attached) }
+        }
         None => QuoteView {
             attached,
             summary:
                 "This question is being answered already: asking it leads to that run and costs nothing more."
                     .to_owned(),
-            is_over: false,
+            refused: None,
             seats: Vec::new(),
             unlisted: Vec::new(),
         },
@@ -369,20 +374,9 @@ impl QuoteView {
     fn of(plan: &RunPlan, attached: Option<String>) -> Self {
         let seats = plan.seats.iter().map(|seat| QuotedSeat::of(seat, format!("seat {}", seat.number)));
         let seats = seats.chain(writers(plan));
-        let most = match plan.worst_case.unpriced_words() {
-            None if plan.most() > plan.worst_case.known_part() => {
-                format!("at most {} if no call fails", plan.worst_case)
-            }
-            None => format!("at most {}", plan.worst_case),
-            Some(models) => format!("and nobody knows how much at most: no price is known for {models}"),
-        };
-        let summary = format!(
-            "About {} if replies have {TYPICAL_REPLY_TOKENS} tokens, {most}. The budget is {}.",
-            plan.likely_cost(),
-            plan.budget
-        );
-        let is_over = plan.worst_case.check("the run", plan.budget).is_err();
-        Self { attached, summary, is_over, seats: seats.collect(), unlisted: Vec::new() }
+        let cost = ExpectedCost::of(plan).explained();
+        let summary = format!("The cost is {cost}. The budget is {}.", plan.budget);
+        Self { attached, summary, refused: None, seats: seats.collect(), unlisted: Vec::new() }
     }
 
     /// With a sentence for each name without a price that is in no list: a mistyped name costs nothing, and answers nothing.

@@ -30,13 +30,11 @@ pub(super) fn figure(figures: &Figures) -> Figure {
 }
 
 fn sentence(day: &BudgetDay) -> String {
-    let unknown = match day.calls_of_unknown_cost {
-        0 => String::new(),
-        calls => format!(
-            ", and at most {} more for {} of unknown cost",
-            money(Some(day.unknown_cost_max_usd)),
-            counted(calls, "call")
-        ),
+    let calls = counted(day.calls_of_unknown_cost, "call");
+    let unknown = match (day.calls_of_unknown_cost, day.unknown_cost_max_usd) {
+        (0, _) => String::new(),
+        (_, None) => format!(", and nobody knows how much more for {calls} of unknown cost"),
+        (_, most) => format!(", and at most {} more for {calls} of unknown cost", money(most)),
     };
     match (day.limit_usd, day.left_usd) {
         (None, _) => format!("{} spent today{unknown}; the day has no limit.", money(day.spent_usd)),
@@ -50,8 +48,9 @@ fn sentence(day: &BudgetDay) -> String {
 }
 
 fn draw(day: &BudgetDay, now_ms: i64) -> String {
-    let most =
-        day.hours.last().map_or(0.0, |hour| hour.spent_usd.unwrap_or_default() + hour.unknown_cost_max_usd);
+    let most = day.hours.last().map_or(0.0, |hour| {
+        hour.spent_usd.unwrap_or_default() + hour.unknown_cost_max_usd.unwrap_or_default()
+    });
     let up = Scale::to(day.limit_usd.unwrap_or(most * 1.05), (BOTTOM, TOP));
     let across = Scale::to(DAY_HOURS, (LEFT, RIGHT));
     let now = (now_ms - day.day_start_ms) as f64 / HOUR_MS;
@@ -60,7 +59,8 @@ fn draw(day: &BudgetDay, now_ms: i64) -> String {
     let path = |spent: fn(f64, f64) -> f64| -> Vec<Place> {
         let ends = day.hours.iter().map(|hour| {
             let end = f64::from(hour.hour + 1).min(now);
-            (across.at(end), height(spent(hour.spent_usd.unwrap_or_default(), hour.unknown_cost_max_usd)))
+            let [known, unknown] = [hour.spent_usd, hour.unknown_cost_max_usd].map(Option::unwrap_or_default);
+            (across.at(end), height(spent(known, unknown)))
         });
         std::iter::once((across.at(0.0), height(0.0))).chain(ends).collect()
     };
@@ -100,12 +100,7 @@ fn grid(canvas: &Canvas<'_>, across: &Scale, up: &Scale) {
 fn table(day: &BudgetDay) -> Table {
     let rows = day.hours.iter().map(|hour| {
         let left = day.limit_usd.zip(hour.spent_usd).map(|(limit, spent)| (limit - spent).max(0.0));
-        vec![
-            format!("{:02}:00", hour.hour),
-            usd(hour.spent_usd),
-            usd(Some(hour.unknown_cost_max_usd)),
-            usd(left),
-        ]
+        vec![format!("{:02}:00", hour.hour), usd(hour.spent_usd), usd(hour.unknown_cost_max_usd), usd(left)]
     });
     let columns = vec![
         "Hour (UTC)",

@@ -31,8 +31,8 @@ fn nothing() -> Figures {
             spent_usd: Some(0.0),
             left_usd: None,
             calls_of_unknown_cost: 0,
-            unknown_cost_max_usd: 0.0,
-            hours: vec![BudgetHour { hour: 0, spent_usd: Some(0.0), unknown_cost_max_usd: 0.0 }],
+            unknown_cost_max_usd: Some(0.0),
+            hours: vec![BudgetHour { hour: 0, spent_usd: Some(0.0), unknown_cost_max_usd: Some(0.0) }],
         },
     }
 }
@@ -124,7 +124,7 @@ fn cost_marks_cells_of_unknown_cost() {
 
 #[test]
 fn the_budget_burns_down_to_now() {
-    let hour = |hour, spent_usd, unknown_cost_max_usd| BudgetHour { hour, spent_usd, unknown_cost_max_usd };
+    let hour = |hour, spent_usd, unknown| BudgetHour { hour, spent_usd, unknown_cost_max_usd: Some(unknown) };
     let hours = vec![
         hour(0, Some(0.0), 0.0),
         hour(1, Some(0.4), 0.0),
@@ -139,7 +139,7 @@ fn the_budget_burns_down_to_now() {
         spent_usd: Some(1.5),
         left_usd: Some(1.5),
         calls_of_unknown_cost: 2,
-        unknown_cost_max_usd: 0.3,
+        unknown_cost_max_usd: Some(0.3),
         hours,
         ..nothing().budget
     };

@@ -291,8 +291,12 @@ fn lines_of(batch: &Batch) -> Vec<String> {
 
 /// What a run or a batch has cost, with what calls of unknown cost may add.
 fn cost(of: JobCost) -> Cost {
-    let lacks_calls = of.unknown_max > PicoUsd::ZERO;
-    Cost { bound: lacks_calls.then(|| of.most()), ..Cost::of_sum(of.known, lacks_calls, false) }
+    let is_bounded = of.unbounded == 0;
+    let lacks_calls = of.unknown_max > PicoUsd::ZERO || !is_bounded;
+    Cost {
+        bound: (lacks_calls && is_bounded).then(|| of.most()),
+        ..Cost::of_sum(of.known, lacks_calls, false)
+    }
 }
 
 /// Says so if a batch waits and nobody works on it.

@@ -124,7 +124,7 @@ mod tests {
             answered: 240,
             partial: 3,
             failed: 10,
-            spent: JobCost { known: PicoUsd::from_usd(5), unknown_max: PicoUsd::ZERO },
+            spent: JobCost { known: PicoUsd::from_usd(5), ..JobCost::default() },
             reserved: PicoUsd::ZERO,
             running: 8,
             workers: 1,

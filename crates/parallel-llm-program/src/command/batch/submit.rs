@@ -187,10 +187,10 @@ async fn add_all(
 
 /// Says what was submitted.
 fn report(context: &CommandContext<'_>, submitted: &Submitted) {
-    let Submitted { batch, likely, worst_case, bad } = submitted;
+    let Submitted { batch, cost, bad } = submitted;
     let console = &context.console;
     console.say(&format!(
-        "batch {}: {}; about {likely} in all, {worst_case} at most if no call fails, and the budget is {}",
+        "batch {}: {}, {cost}. The budget is {}.",
         batch.id,
         counted(batch.open(), "question"),
         batch.budget
@@ -203,10 +203,11 @@ fn report(context: &CommandContext<'_>, submitted: &Submitted) {
     if more > 0 {
         console.say(&format!("and {more} more: `batch results {}` names all", batch.id));
     }
-    if worst_case.known_part() > batch.budget {
+    let most = cost.worst_case.known_part();
+    if most > batch.budget {
         console.say(&format!(
             "the batch pauses when its budget is used up; `batch resume --budget {}` then goes on",
-            worst_case.known_part().rounded_up_to_cents().as_usd()
+            most.rounded_up_to_cents().as_usd()
         ));
     }
 }

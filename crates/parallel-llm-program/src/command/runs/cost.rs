@@ -106,10 +106,10 @@ fn render(context: &CommandContext<'_>, costs: &Costs, title: &'static str) {
     let (unknown, estimated) = (costs.total.calls_of_unknown_cost, costs.total.calls_of_estimated_cost);
     if unknown > 0 {
         let most = costs.total.unknown_cost_max;
-        let most = if most > PicoUsd::ZERO {
-            format!(", and up to {most} more may have been")
-        } else {
-            String::new()
+        let most = match most {
+            PicoUsd::ZERO => String::new(),
+            PicoUsd::MAX => ", and nobody knows how much more, since a price is unknown".to_owned(),
+            most => format!(", and up to {most} more may have been"),
         };
         context.console.say(&format!(
             "what {} cost is unknown and not in the sum: it is the least that was paid{most}",

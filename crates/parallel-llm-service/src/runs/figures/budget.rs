@@ -22,8 +22,8 @@ pub struct BudgetDay {
     pub left_usd: Option<f64>,
     /// Calls whose cost is unknown, for good or for now.
     pub calls_of_unknown_cost: u64,
-    /// The most that those calls can have cost, as far as prices are known, in USD.
-    pub unknown_cost_max_usd: f64,
+    /// The most that those calls can have cost, in USD; null if nobody knows, because a call had no known price.
+    pub unknown_cost_max_usd: Option<f64>,
     /// Every hour of the day so far, the current one included.
     pub hours: Vec<BudgetHour>,
 }
@@ -35,8 +35,8 @@ pub struct BudgetHour {
     pub hour: u32,
     /// The known cost from the start of the day to the end of this hour, in USD; null if no cost of any call is known.
     pub spent_usd: Option<f64>,
-    /// The most that calls of unknown cost can have added by then, in USD.
-    pub unknown_cost_max_usd: f64,
+    /// The most that calls of unknown cost can have added by then, in USD; null if nobody knows.
+    pub unknown_cost_max_usd: Option<f64>,
 }
 
 /// The start of the day of this moment, in UTC like the limit.
@@ -59,7 +59,7 @@ impl BudgetDay {
             hours.push(BudgetHour {
                 hour,
                 spent_usd: known(&total).map(PicoUsd::as_usd),
-                unknown_cost_max_usd: total.unknown_cost_max.as_usd(),
+                unknown_cost_max_usd: total.unknown_cost_max.limit_as_usd(),
             });
         }
         let left = limit.zip(known(&total)).map(|(limit, spent)| limit.minus(spent));
@@ -69,7 +69,7 @@ impl BudgetDay {
             spent_usd: known(&total).map(PicoUsd::as_usd),
             left_usd: left.map(PicoUsd::as_usd),
             calls_of_unknown_cost: total.calls_of_unknown_cost,
-            unknown_cost_max_usd: total.unknown_cost_max.as_usd(),
+            unknown_cost_max_usd: total.unknown_cost_max.limit_as_usd(),
             hours,
         }
     }
