@@ -54,8 +54,14 @@ impl Serving {
         Self { limits: Limits { connections_max, ..self.limits }, ..self }
     }
 
-    /// Serves until `stop`, then returns the open connections, which take no further request.
-    pub(super) async fn accept(self, listener: &TcpListener, stop: &CancellationToken) -> JoinSet<()> {
+    /// Serves until `stop`, then returns the open connections, which take no further request. One without any still takes its first,
+    /// until `end`: a client that has just connected learns why it is turned away.
+    pub(super) async fn accept(
+        self,
+        listener: &TcpListener,
+        stop: &CancellationToken,
+        end: &CancellationToken,
+    ) -> JoinSet<()> {
         let all = Connections::new(self.limits.connections_max);
         let mut tasks = JoinSet::new();
         let next = async || {
@@ -64,11 +70,11 @@ impl Serving {
         };
         while let Some((stream, connection)) = stop.run_until_cancelled(next()).await {
             while tasks.try_join_next().is_some() {}
-            let (serving, stop) = (self.clone(), stop.clone());
+            let (serving, ending) = (self.clone(), Ending { stop: stop.clone(), end: end.clone() });
             let connection = Arc::new(connection);
             tasks.spawn(async move {
                 let served = tokio::select! {
-                    served = serving.connection(stream, Arc::clone(&connection), stop) => served,
+                    served = serving.connection(stream, Arc::clone(&connection), ending) => served,
                     // It is evicted for another connection.
                     () = connection.evicted() => Ok(()),
                 };
@@ -84,25 +90,27 @@ impl Serving {
         self,
         stream: TcpStream,
         connection: Arc<Connection>,
-        stop: CancellationToken,
+        ending: Ending,
     ) -> io::Result<()> {
         stream.set_nodelay(true)?;
         match self.acceptor.clone() {
             Some(acceptor) => {
                 let stream = timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await??;
-                self.serve(stream, connection, stop).await
+                self.serve(stream, connection, ending).await
             }
-            None => self.serve(stream, connection, stop).await,
+            None => self.serve(stream, connection, ending).await,
         }
     }
 
-    async fn serve<T>(self, stream: T, connection: Arc<Connection>, stop: CancellationToken) -> io::Result<()>
+    async fn serve<T>(self, stream: T, connection: Arc<Connection>, ending: Ending) -> io::Result<()>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let refused = Refused::default();
         let stream = Lingering::new(Stalling::new(stream, self.limits.stall_max), refused.clone());
-        let routes = TrackedRoutes { routes: TowerToHyperService::new(self.routes), connection, refused };
+        let asked = CancellationToken::new();
+        let routes = TowerToHyperService::new(self.routes);
+        let routes = TrackedRoutes { routes, connection, refused, asked: asked.clone() };
         let talking = Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.head_max)
@@ -112,9 +120,23 @@ impl Serving {
         let mut talking = std::pin::pin!(talking);
         tokio::select! {
             served = &mut talking => return served.map_err(io::Error::other),
-            () = stop.cancelled() => talking.as_mut().graceful_shutdown(),
+            () = ending.reached(&asked) => talking.as_mut().graceful_shutdown(),
         }
         talking.await.map_err(io::Error::other)
+    }
+}
+
+/// When a connection takes no further request.
+struct Ending {
+    stop: CancellationToken,
+    end: CancellationToken,
+}
+
+impl Ending {
+    /// Waits until a connection ends whose first request is told by `asked`.
+    async fn reached(&self, asked: &CancellationToken) {
+        self.stop.cancelled().await;
+        self.end.run_until_cancelled(asked.cancelled()).await;
     }
 }
 
@@ -133,6 +155,8 @@ struct TrackedRoutes {
     routes: TowerToHyperService<Router>,
     connection: Arc<Connection>,
     refused: Refused,
+    /// Set with its first request.
+    asked: CancellationToken,
 }
 
 impl Service<Request<Incoming>> for TrackedRoutes {
@@ -141,6 +165,7 @@ impl Service<Request<Incoming>> for TrackedRoutes {
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
+        self.asked.cancel();
         let (busy, refused) = (self.connection.busy(), self.refused.clone());
         let answering = self.routes.call(request);
         Box::pin(async move {

@@ -194,13 +194,13 @@ impl Listener {
             .method_not_allowed_fallback(async || no_method())
             .layer(from_fn_with_state(Arc::new(checks), checks::pass));
         let serving = connection::Serving { acceptor: self.acceptor, limits, routes };
-        let mut connections = serving.clone().accept(&self.socket, &stop).await;
         let drained = CancellationToken::new();
+        let mut connections = serving.clone().accept(&self.socket, &stop, &drained).await;
         let draining = async {
             flight.drain(drain).await;
             drained.cancel();
         };
-        let late = serving.of_at_most(stopping::CONNECTIONS_MAX).accept(&self.socket, &drained);
+        let late = serving.of_at_most(stopping::CONNECTIONS_MAX).accept(&self.socket, &drained, &drained);
         let (mut late, ()) = tokio::join!(late, draining);
         tokio::join!(connection::end(&mut connections), connection::end(&mut late));
     }

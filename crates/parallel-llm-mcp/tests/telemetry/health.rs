@@ -64,6 +64,7 @@ fn a_server_that_stops_says_so_while_it_answers_what_is_in_flight() {
     let mut waiting = Wire::to(address);
     waiting.write(modern(address, "process_prompt", &question()));
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
+    let mut just_connected = Wire::to(address);
     running.signal("TERM");
     let is_unready = || try_get(address, "/readyz", "").is_some_and(|reply| reply.status == 503);
     sandbox.until("it stops", is_unready);
@@ -71,6 +72,9 @@ fn a_server_that_stops_says_so_while_it_answers_what_is_in_flight() {
     assert_eq!((&told["status"], &told["reasons"][0]["code"]), (&json!("unready"), &json!("busy")), "{told}");
     assert_eq!(get(address, "/healthz", "").status, 200);
     let refused = get(address, "/runs", "");
+    assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
+    just_connected.write(format!("GET /runs HTTP/1.1\r\nHost: {address}\r\n\r\n"));
+    let refused = just_connected.reply().expect("an answer to who connected before");
     assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
     let answer = std::iter::from_fn(|| waiting.message()).find(|message| message.get("result").is_some());
     assert_eq!(structured(&answer.expect("an answer"))["status"], "running");
