@@ -117,7 +117,7 @@ fn a_follow_up_keeps_the_files_and_names_its_run() {
     --- stdout
     Nothing was asked. The question would go to:
       1 openai/gpt-6.1-sol
-    Strategy: synthesize.
+    Strategy: one answer, as it is.
     It would send:
       the text of the question, 9 bytes
       the conversation of run <run>, 49 bytes

@@ -16,12 +16,12 @@ fn a_dry_run_estimates_the_cost_without_asking_any_model() {
       3 ~google/gemini-pro-latest
       4 ~x-ai/grok-latest
       5 ~deepseek/deepseek-pro-latest
-    Strategy: synthesize, by ~google/gemini-pro-latest.
+    Strategy: synthesize, written by ~google/gemini-pro-latest, else ~anthropic/claude-opus-latest.
     Cost: about $0.11 with 1500 tokens for each reply, at most $1.19 if no call fails. The budget is $3.00.
     --- stderr
     ");
     let report = dry_run(&["--json", "-m", ONE]).json();
-    insta::assert_snapshot!(report.to_string(), @r#"{"budget_usd":3.0,"cost_likely_usd":0.015005,"cost_max_usd":0.480015,"equivalence_model":null,"estimated_prices":[],"models":["openai/gpt-6.1-sol"],"models_without_price":0,"schema":1,"strategy":"synthesize","synthesizers":["~google/gemini-pro-latest","~anthropic/claude-opus-latest"],"unpriced_models":[]}"#);
+    insta::assert_snapshot!(report.to_string(), @r#"{"budget_usd":3.0,"cost_likely_usd":0.015005,"cost_max_usd":0.480015,"equivalence_model":null,"estimated_prices":[],"judges":[],"models":["openai/gpt-6.1-sol"],"models_without_price":0,"schema":1,"strategy":"synthesize","synthesizers":["~google/gemini-pro-latest","~anthropic/claude-opus-latest"],"unpriced_models":[]}"#);
     let over_budget = dry_run(&["--budget", "0.01"]);
     assert_eq!(over_budget.code, Some(5));
     assert_eq!(

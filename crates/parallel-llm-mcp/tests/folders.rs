@@ -146,7 +146,7 @@ fn attachments_are_counted_before_anything_is_asked() {
     --- stdout
     Nothing was asked. The question would go to:
       1 openai/gpt-6.1-sol
-    Strategy: synthesize.
+    Strategy: one answer, as it is.
     It would send:
       the text of the question, 6 bytes
       the attachment `src/deep/er/a.rs`, 10 bytes

@@ -223,7 +223,7 @@ fn a_dry_run_lists_everything_that_would_be_sent() {
     --- stdout
     Nothing was asked. The question would go to:
       1 openai/gpt-6.1-sol
-    Strategy: synthesize.
+    Strategy: one answer, as it is.
     It would send:
       the instructions of `--system`, 9 bytes
       the template `review`, 22 bytes

@@ -2,6 +2,7 @@
 //! whichever door.
 
 mod shop;
+mod told;
 mod untold;
 
 use std::net::SocketAddr;
@@ -343,8 +344,8 @@ fn a_model_without_a_price_is_refused_and_the_next_step_can_be_pasted() {
     let output = call(&sandbox, &shop, &[&["ask"], &named[..], &["Why?"]].concat()).run();
     assert_eq!(output.code, Some(5), "{}", output.transcript());
     insta::assert_snapshot!(output.stderr, @r#"
-    error[price_unknown]: no price is known for `lab/gold`, so nobody can say what the run may cost; the budget is $1.00
-      next: allow any cost with `--budget none`, put `"lab/gold" = { input_usd_per_million = 2, output_usd_per_million = 10 }` with its real price below `[prices]` in the settings file, or ask another model
+    error[price_unknown]: no price is known for `lab/gold`, so nobody can say what the run may cost; the budget is $1.00; openrouter answered 503
+      next: ask again, allow any cost with `--budget none`, put `"lab/gold" = { input_usd_per_million = 2, output_usd_per_million = 10 }` with its real price below `[prices]` in the settings file, or ask another model
     "#);
     assert!(shop.sales().is_empty());
 

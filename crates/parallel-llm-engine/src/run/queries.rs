@@ -9,7 +9,7 @@ use crate::run::outcome::OutcomeKind;
 use crate::run::{Run, RunStatus, SeatStatus, SeatView};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
-use crate::value::next::Operation;
+use crate::value::next::{Next, Operation};
 use crate::value::warning::Warning;
 
 impl Run {
@@ -17,6 +17,7 @@ impl Run {
     pub fn warnings(&self) -> Vec<Warning> {
         let of_outcome = self.outcome.iter().flat_map(|outcome| &outcome.warnings);
         let mut warnings: Vec<Warning> = self.plan.warnings.iter().chain(of_outcome).cloned().collect();
+        warnings.extend(self.overbilled());
         if self.outcome.is_some() && !self.is_decided() {
             let (is_how, next) = match self.status {
                 RunStatus::Running => ("under way", Operation::WaitForRun),
@@ -31,6 +32,19 @@ impl Run {
             });
         }
         warnings
+    }
+
+    /// That a provider charged more than its price allows, so that no budget could hold.
+    fn overbilled(&self) -> Option<Warning> {
+        let told = |view: &SeatView| {
+            let bound = self.plan.worst_sent(view.slot, view.worst_case)?.times(view.attempts.into());
+            let cost = view.cost.filter(|cost| *cost > bound && !view.cost_is_estimate)?;
+            let model = view.model.to_string();
+            Some((format!("`{model}` charged {cost} where its price allows {bound}"), model))
+        };
+        let (messages, models): (Vec<String>, Vec<String>) = self.views().filter_map(told).unzip();
+        let next = Next::GivePrice(models.into_iter().next()?.into());
+        Some(Warning::new(Code::Budget, messages.join("; ")).with_next(next))
     }
 
     /// Why there is no answer and none will come.

@@ -162,6 +162,9 @@ codes! {
     PriceUnknown = "price_unknown", Class::Budget,
         "No price is known for a model of the question, so nobody can say what the run may cost, and a budget cannot hold. Its provider's list was asked, and OpenRouter's list was searched for the same model. No list tells what a web search (`:online`), a faster endpoint (`:nitro`, `:exacto`) or a service tier costs. Nothing was sent.",
         next: [Next::AllowAnyCost, Next::GivePrice(Cow::Borrowed("MODEL")), Next::Do(Advice::AskAnotherModel)];
+    PricesOld = "prices_old", Class::Budget,
+        "The prices that the run is counted with are not of today: the list of models could not be renewed. The provider may charge others.",
+        next: [Next::Type(Cow::Borrowed("models --refresh"))];
     Budget = "budget", Class::Budget,
         "The worst case of the run costs more than its budget, or the budget is used up.",
         next: [Next::Raise(Limit::Budget), Next::Lower(Limit::OutputTokens), Next::Do(Advice::AskFewerModels)];

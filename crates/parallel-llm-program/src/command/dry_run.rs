@@ -1,5 +1,6 @@
 //! `ask --dry-run`: the plan of a question and its cost, without asking.
 
+use parallel_llm_engine::plan::step::StepRole;
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::text::safe;
 use parallel_llm_engine::{Code, Failure, ModelRef, PicoUsd, RunId, RunPlan};
@@ -98,9 +99,7 @@ fn described(plan: &RunPlan, sent: &Sent) -> String {
         lines.push(String::new());
     } else {
         lines.extend(plan.seats.iter().map(|seat| format!("  {} {}", seat.number, seat.model)));
-        let synthesizer = plan.strategy.fusers(&plan.synthesizers).first().filter(|_| plan.seats.len() > 1);
-        let by = synthesizer.map(|synthesizer| format!(", by {}", synthesizer.model)).unwrap_or_default();
-        lines.push(format!("Strategy: {}{by}.", plan.strategy.name()));
+        lines.push(format!("Strategy: {}.", flow_picture::strategy(plan)));
     }
     if let Some(seat) = &plan.equivalence {
         lines.push(format!("Short answers that are written differently: compared by {}.", seat.model));
@@ -116,6 +115,15 @@ fn described(plan: &RunPlan, sent: &Sent) -> String {
     lines.join("\n")
 }
 
+/// The models that judge answers, those first that are asked first.
+fn judges(plan: &RunPlan) -> Vec<String> {
+    let judgements = plan.steps.iter().filter(|step| step.key.role == StepRole::Judge);
+    let mut judges: Vec<String> =
+        judgements.filter_map(|step| Some(plan.seat_at(step.key.by)?.model.to_string())).collect();
+    judges.dedup();
+    judges
+}
+
 fn names(models: &[ModelRef]) -> Vec<String> {
     models.iter().map(ToString::to_string).collect()
 }
@@ -128,6 +136,7 @@ fn report(plan: &RunPlan, sent: &Sent, cached: Option<RunId>) -> serde_json::Val
         "strategy": plan.strategy.name(),
         "models": plan.seats.iter().map(model).collect::<Vec<_>>(),
         "synthesizers": plan.strategy.fusers(&plan.synthesizers).iter().map(model).collect::<Vec<_>>(),
+        "judges": judges(plan),
         "equivalence_model": plan.equivalence.as_ref().map(model),
         "cost_likely_usd": ExpectedCost::of(plan).likely().map(PicoUsd::as_usd),
         "cost_max_usd": worst_case.known().map(|_| plan.most().as_usd()),

@@ -31,12 +31,16 @@ pub fn lines(plan: &RunPlan, width: usize) -> Vec<String> {
     drawn(&stages, width)
 }
 
+/// How a plan without a flow makes one text, and who helps.
+pub fn strategy(plan: &RunPlan) -> String {
+    let chain: Vec<&Seat> = plan.synthesizers.iter().collect();
+    made(plan, plan.strategy_choice(), plan.seats.len(), &chain)
+}
+
 /// A plan without a flow as a stage.
 fn of_panel(plan: &RunPlan) -> DrawnStage {
-    let chain: Vec<&Seat> = plan.synthesizers.iter().collect();
-    let made = made(plan, plan.strategy_choice(), plan.seats.len(), &chain);
     let models = models(&plan.seats.iter().collect::<Vec<_>>());
-    let texts = std::iter::once(format!("{ONLY_STAGE}: {made}")).chain(models).collect();
+    let texts = std::iter::once(format!("{ONLY_STAGE}: {}", strategy(plan))).chain(models).collect();
     DrawnStage { texts, from: Vec::new() }
 }
 

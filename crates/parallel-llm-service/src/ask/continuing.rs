@@ -204,7 +204,7 @@ impl Planner {
         // A further part never asks the panel of the settings.
         let mut defaults = Defaults { panel: Vec::new(), ..self.defaults() };
         let mut request = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };
-        let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?.catalogues;
+        let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?.lists.catalogues;
         let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
         let mut reopening = Reopening::resolve(&request, &terms, run.so_far(), Vec::new())?;
         let groups: [(&str, &[Seat]); 3] = [
@@ -225,8 +225,7 @@ impl Planner {
         let panel = run.plan.models().map(|seat| seat.model.to_string()).collect();
         let mut defaults = Defaults { panel, synthesizers: Vec::new(), ..self.defaults() };
         let request = RunRequest::default();
-        let catalogues = self.lists.for_request(&request, &defaults).await;
-        self.lists.estimate(&request, &mut defaults, &catalogues).await;
+        let catalogues = self.lists.for_request(&request, &mut defaults).await.catalogues;
         let providers = self.lists.providers.ids();
         let terms = Terms { defaults: &defaults, providers, catalogues: &catalogues };
         reopening.with_prices_of_today(&run.plan, &terms);

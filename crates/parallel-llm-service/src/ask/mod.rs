@@ -33,6 +33,7 @@ pub use continuing::Continuation;
 pub use detached::Detached;
 pub(crate) use detached::Holds;
 pub use order::{Begun, Consent, ConsentReply, Decision, Excess, Order, Unapproved};
+use plan::Planned;
 pub(crate) use plan::Planner;
 pub use plan::Question;
 pub use quote::{Quote, QuotedCost};
@@ -70,8 +71,8 @@ impl Asking {
                 Some(run) => Some(self.conversation(run, &question.request).await?),
                 None => None,
             };
-            let plan = self.planner.plan(question, conversation).await?;
-            Ok(Quote::new(self, Resolved::Ask { plan: Box::new(plan), cache_ms }))
+            let Planned { plan, unlisted } = self.planner.plan(question, conversation).await?;
+            Ok(Quote::new(self, Resolved::Ask { plan: Box::new(plan), cache_ms, unlisted }))
         }
         .boxed()
     }

@@ -14,7 +14,7 @@ use parallel_llm_engine::{Code, Failure, Message, Role, RunPlan, RunRequest, Sea
 use super::conversation::Conversation;
 use super::fitness::{self, Typed};
 use crate::access::Principal;
-use crate::models::lists::Lists;
+use crate::models::lists::{KnownLists, Lists};
 use crate::models::naming::InFull;
 use crate::recursion;
 use crate::runs::CalibrationFile;
@@ -69,7 +69,7 @@ impl Planner {
         &self,
         mut question: Question,
         mut conversation: Option<Conversation>,
-    ) -> Result<RunPlan, Failure> {
+    ) -> Result<Planned, Failure> {
         recursion::check(&question.request.lineage.via)?;
         self.principal.check_request(&question.request, self.settings().budget)?;
         fitness::check_reach(&self.lists.providers, &self.principal, &question.request)?;
@@ -77,12 +77,13 @@ impl Planner {
         let source = self.source(&question);
         let notes = std::mem::take(&mut question.notes);
         let (request, defaults) = self.filled(question, &mut conversation)?;
-        let mut plan =
+        let mut planned =
             self.checked_plan(request, defaults).await.map_err(|why| why.failure(source.as_ref()))?;
+        let plan = &mut planned.plan;
         plan.has_instructions = has_instructions;
         plan.warnings.extend(notes);
         plan.continues = conversation.map(|conversation| conversation.run_id);
-        Ok(plan)
+        Ok(planned)
     }
 
     /// The plan of a question as if every key and command were there, so that it can be shown.
@@ -90,7 +91,7 @@ impl Planner {
         let source = self.source(&question);
         let (request, defaults) = self.filled(question, &mut None)?;
         let drafted = self.draft(request, defaults).await;
-        drafted.map(|(plan, _)| plan).map_err(|why| why.failure(source.as_ref()))
+        drafted.map(|draft| draft.plan).map_err(|why| why.failure(source.as_ref()))
     }
 
     /// The plan of a flow as it is in its file, or every mistake in the file.
@@ -102,7 +103,7 @@ impl Planner {
         let mut defaults = self.defaults();
         flow.fill(&mut defaults);
         let drafted = self.draft(request, defaults).await;
-        drafted.map(|(plan, _)| plan).map_err(|why| match why {
+        drafted.map(|draft| draft.plan).map_err(|why| match why {
             Unplanned::Flow(errors) => flow.refused(errors),
             Unplanned::Other(failure) => flow.refused_whole(failure),
         })
@@ -158,12 +159,13 @@ impl Planner {
         request: RunRequest,
         defaults: Defaults,
     ) -> Result<RunPlan, Failure> {
-        self.checked_plan(request, defaults).await.map_err(|why| why.failure(None))
+        let planned = self.checked_plan(request, defaults).await;
+        planned.map(|planned| planned.plan).map_err(|why| why.failure(None))
     }
 
-    async fn checked_plan(&self, request: RunRequest, defaults: Defaults) -> Result<RunPlan, Unplanned> {
+    async fn checked_plan(&self, request: RunRequest, defaults: Defaults) -> Result<Planned, Unplanned> {
         let providers = &self.lists.providers;
-        let (mut plan, typed) = self.draft(request, defaults).await?;
+        let Draft { mut plan, typed, lists } = self.draft(request, defaults).await?;
         self.check_checker(checking(&plan))?;
         plan.models().map(|seat| &seat.model.provider).try_for_each(|id| providers.check_apart(id))?;
         fitness::check_inputs(providers, &plan, typed)?;
@@ -179,24 +181,20 @@ impl Planner {
         plan.warnings.extend(unable);
         plan.warnings.extend(self.calibration.warning().await);
         plan.warnings.extend(fitness::unpriced(&plan.worst_case));
-        Ok(plan)
+        plan.warnings.extend(lists.old_prices(&plan));
+        Ok(Planned { plan, unlisted: lists.failure })
     }
 
     /// The resolved request, and the parts that this call names. Whether they can be asked is not checked.
-    async fn draft(
-        &self,
-        mut request: RunRequest,
-        mut defaults: Defaults,
-    ) -> Result<(RunPlan, Typed), Unplanned> {
+    async fn draft(&self, mut request: RunRequest, mut defaults: Defaults) -> Result<Draft, Unplanned> {
         request.asked_by = self.principal.name().map(str::to_owned);
         // A call that stores no texts writes none to files either, unless it asks for files.
         let stored = request.store.unwrap_or(self.settings().store) == StoreMode::Full;
         let has_files = stored && self.principal == Principal::Owner;
         request.files = request.files.or_else(|| (!has_files).then_some(false));
-        let InFull { catalogues, mut flow_errors } =
-            self.lists.name_in_full(&mut request, &mut defaults).await?;
+        let InFull { lists, mut flow_errors } = self.lists.name_in_full(&mut request, &mut defaults).await?;
         let providers = self.lists.providers.ids();
-        let terms = Terms { defaults: &defaults, providers, catalogues: &catalogues };
+        let terms = Terms { defaults: &defaults, providers, catalogues: &lists.catalogues };
         if let Some(flow) = &defaults.flow {
             flow_errors.extend(RunPlan::flow_errors(flow, &terms));
         }
@@ -205,8 +203,22 @@ impl Planner {
         }
         let identity = clock::new_identity()?;
         let typed = Typed::of(&request);
-        Ok((RunPlan::draft(request, &terms, identity)?, typed))
+        let plan = RunPlan::draft(request, &terms, identity)?;
+        Ok(Draft { plan, typed, lists })
     }
+}
+
+/// A plan that can be asked, and why a list of models could not be had, if one could not.
+pub(super) struct Planned {
+    pub(super) plan: RunPlan,
+    pub(super) unlisted: Option<Failure>,
+}
+
+/// A plan, the parts that its call names, and what is known of its models.
+struct Draft {
+    plan: RunPlan,
+    typed: Typed,
+    lists: KnownLists,
 }
 
 /// Why a request cannot be planned.

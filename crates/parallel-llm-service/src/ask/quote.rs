@@ -6,6 +6,7 @@
 use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::plan::worst_case::WorstCase;
 use parallel_llm_engine::run::Run;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunId, RunPlan};
 
 use super::Asking;
@@ -38,6 +39,8 @@ pub(super) enum Resolved {
         plan: Box<RunPlan>,
         /// The greatest age of a cached answer that may be given instead; `None` for no cached answer.
         cache_ms: Option<u64>,
+        /// Why a list of models could not be had, so that a price may be unknown.
+        unlisted: Option<Failure>,
     },
     /// Continue a run.
     Continue {
@@ -83,7 +86,7 @@ impl Quote {
     /// The stored run whose answer would be given instead of asking, if the caller accepts one and there is one.
     pub async fn cached(&self) -> Result<Option<RunId>, Failure> {
         match &self.resolved {
-            Resolved::Ask { plan, cache_ms: Some(within_ms) } => {
+            Resolved::Ask { plan, cache_ms: Some(within_ms), .. } => {
                 self.asking.find_cached(plan, *within_ms).await
             }
             _ => Ok(None),
@@ -103,9 +106,20 @@ impl Quote {
 
     /// Fails if the worst case is unknown or exceeds the budget.
     pub fn check(&self) -> Result<(), Failure> {
-        let is_part = matches!(self.resolved, Resolved::Continue { .. });
         let QuotedCost { worst_case, budget, .. } = self.cost();
-        worst_case.check(if is_part { "this part of the run" } else { "the run" }, budget)
+        let (what, unlisted) = match &self.resolved {
+            Resolved::Continue { .. } => ("this part of the run", None),
+            Resolved::Join(_) => ("the run", None),
+            Resolved::Ask { unlisted, .. } => ("the run", unlisted.as_ref()),
+        };
+        worst_case.check(what, budget).map_err(|refused| match unlisted {
+            Some(why) if refused.code == Code::PriceUnknown => Failure {
+                message: format!("{}; {}", refused.message, why.message),
+                next: [vec![Next::Do(Advice::AskAgain)], refused.next].concat(),
+                ..refused
+            },
+            _ => refused,
+        })
     }
 
     /// Fails if the limits of the day leave no room for a new run, as beginning it would.
@@ -128,7 +142,7 @@ impl Quote {
                     Failure::new(Code::Busy, format!("the run {} was given up a moment ago", handle.id()))
                         .with_run(handle.id())
                 }),
-                Resolved::Ask { plan, cache_ms } => asking.begin_or_reuse(*plan, cache_ms).await,
+                Resolved::Ask { plan, cache_ms, .. } => asking.begin_or_reuse(*plan, cache_ms).await,
                 Resolved::Continue { run, part, budget } => asking.begin_part(*run, *part, budget).await,
             }
         }

@@ -1,6 +1,8 @@
 //! The configured models: whether they are offered, price, context, and the age of the lists.
 
-use parallel_llm_engine::{Code, PicoUsd, ProviderId};
+use parallel_llm_engine::plan::worst_case;
+use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::{Code, ModelRef, PicoUsd, ProviderId};
 
 use super::{Doctor, Finding, Health, blocks_calls};
 use crate::models::check::{CheckedModel, ModelState};
@@ -18,7 +20,23 @@ pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let mut findings = vec![Finding::ok(format!("{well} of {all} configured models are offered"))];
     findings.extend(grouped(&model_check.models));
     findings.extend(model_check.lists.iter().filter_map(list_finding));
+    findings.extend(unpriced_finding(doctor, &model_check.models).await);
     findings
+}
+
+/// That every usual question is refused, because the budget cannot hold a model that is offered without a price.
+async fn unpriced_finding(doctor: &Doctor, models: &[CheckedModel]) -> Option<Finding> {
+    let lists = &doctor.configured.lists;
+    if lists.providers.settings.budget.is_unlimited() {
+        return None;
+    }
+    let is_well = |name: &str| models.iter().any(|model| model.id == name && model.message.is_none());
+    let unpriced = lists.without_price().await.into_iter().filter(|model| is_well(&model.to_string()));
+    let unpriced: Vec<ModelRef> = unpriced.collect();
+    let first = unpriced.first()?;
+    let found = format!("no price is known for {}, so a question is refused", worst_case::names(&unpriced));
+    let next = [Next::GivePrice(first.to_string().into())];
+    Some(Finding::warning(found, next.as_slice()))
 }
 
 /// One finding for each model; models with the same problem share one, in the place of the first.

@@ -3,17 +3,19 @@
 //! Invariants: a provider that would refuse without a key is not asked, and browsing sends no key to a provider
 //! that the user did not name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt as _, join_all};
 use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::request::catalogue::PriceSource;
 use parallel_llm_engine::request::flow::Flow;
 use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Catalogue, Code, Failure, ModelRef, ProviderId, RunRequest};
+use parallel_llm_engine::value::warning::Warning;
+use parallel_llm_engine::{Catalogue, Code, Failure, ModelRef, ProviderId, RunPlan, RunRequest};
 
-use super::catalogue::{Catalogues, KeyUse, Lookup, Wanted};
+use super::catalogue::{Catalogues, KeyUse, Lookup, Source, Wanted};
 use super::estimate;
 use super::providers::{Providers, lists_for_all};
 use crate::ports::OPENROUTER;
@@ -23,6 +25,36 @@ use parallel_llm_settings::settings::{ProviderKey, ProviderSettings};
 pub(crate) struct ProviderLookup<'a> {
     pub(crate) provider: &'a ProviderSettings,
     pub(crate) known: Lookup,
+}
+
+/// What is known of the models of a question.
+#[derive(Default)]
+pub(crate) struct KnownLists {
+    /// The lists of their providers.
+    pub(crate) catalogues: BTreeMap<ProviderId, Arc<Catalogue>>,
+    /// The lists that are older than they should be and could not be renewed.
+    old: BTreeMap<ProviderId, Source>,
+    /// Why a list could not be had.
+    pub(crate) failure: Option<Failure>,
+}
+
+impl KnownLists {
+    /// The warning that prices of this plan are old.
+    pub(crate) fn old_prices(&self, plan: &RunPlan) -> Option<Warning> {
+        let is_used = |provider: &ProviderId| {
+            plan.models().any(|seat| match seat.price_source {
+                PriceSource::List => seat.price.is_some() && seat.model.provider == *provider,
+                PriceSource::Estimate => provider.0 == OPENROUTER,
+                PriceSource::Settings | PriceSource::OwnMachine | PriceSource::Unlisted => false,
+            })
+        };
+        let (provider, source) = self.old.iter().find(|(provider, _)| is_used(provider))?;
+        let message = format!(
+            "the prices of `{provider}` are those of {}, because its list of models could not be renewed",
+            source.day()
+        );
+        Some(Warning::new(Code::PricesOld, message).with_next(Next::Type("models --refresh".into())))
+    }
 }
 
 /// The lists of models of the configured providers.
@@ -74,6 +106,21 @@ impl Lists {
         ProviderLookup { provider, known }
     }
 
+    /// The models of a usual question whose price nobody knows, each once. A question to them is refused under a budget.
+    pub(crate) async fn without_price(&self) -> BTreeSet<ModelRef> {
+        let (mut request, mut defaults) = (RunRequest::default(), self.providers.settings.defaults());
+        // A name that fits several models has no price either.
+        let named = self.name_in_full(&mut request, &mut defaults).await;
+        let catalogues = named.map(|named| named.lists.catalogues).unwrap_or_default();
+        let names = defaults.panel.iter().chain(&defaults.synthesizers).chain(defaults.equivalence.named());
+        let models = names.filter_map(|name| self.providers.model_of(name));
+        let is_unknown = |model: &ModelRef| {
+            let list = catalogues.get(&model.provider);
+            !defaults.prices.knows(model, list.and_then(|list| list.find(&model.model)))
+        };
+        models.filter(is_unknown).collect()
+    }
+
     /// Whether the provider lists every name that it accepts, so that its list can resolve a short name.
     fn lists_every_name(&self, provider: &ProviderId) -> bool {
         self.providers.find(provider).is_some_and(|provider| provider.dialect.routes)
@@ -84,67 +131,75 @@ impl Lists {
         Lookup { failure, ..known }
     }
 
-    /// The lists of all providers that a request names. A list is fetched if it lacks a name, whoever named it, because
-    /// without its price the worst case is unknown; an old one is renewed. All are fetched at once.
+    /// The lists of all providers that a request names, and notes in the defaults the price of the same model in OpenRouter's
+    /// list for models whose provider tells none. A list is fetched if it lacks a name, whoever named it, because without its
+    /// price the worst case is unknown; an old one is renewed. All are fetched at once.
     pub(crate) fn for_request<'a>(
         &'a self,
         request: &'a RunRequest,
-        defaults: &'a Defaults,
-    ) -> BoxFuture<'a, BTreeMap<ProviderId, Arc<Catalogue>>> {
+        defaults: &'a mut Defaults,
+    ) -> BoxFuture<'a, KnownLists> {
         async move {
             let mut names: BTreeMap<ProviderId, Vec<String>> = BTreeMap::new();
             for model in named(request, defaults).filter_map(|reference| self.providers.model_of(reference)) {
                 names.entry(model.provider).or_default().push(model.model);
             }
-            let known = names.into_iter().map(|(provider, names)| async move {
+            let looked_up = names.into_iter().map(|(provider, names)| async move {
                 let settings = self.providers.find(&provider)?;
-                let list = self.of(settings, Wanted::Names(&names)).await.known.list?;
-                Some((provider, list.catalogue))
+                let known = self.of(settings, Wanted::Names(&names)).await.known;
+                Some((provider, known))
             });
-            join_all(known).await.into_iter().flatten().collect()
+            let mut lists = KnownLists::default();
+            for (provider, known) in join_all(looked_up).await.into_iter().flatten() {
+                self.note(&mut lists, provider, known);
+            }
+            self.estimate(request, defaults, &mut lists).await;
+            lists
         }
         .boxed()
     }
 
-    /// Notes the price of the same model in OpenRouter's list for those whose provider tells none.
-    pub(crate) fn estimate<'a>(
-        &'a self,
-        request: &'a RunRequest,
-        defaults: &'a mut Defaults,
-        catalogues: &'a BTreeMap<ProviderId, Arc<Catalogue>>,
-    ) -> BoxFuture<'a, ()> {
-        async move {
-            let named = named(request, defaults);
-            let models: Vec<ModelRef> = named.filter_map(|name| self.providers.model_of(name)).collect();
-            let prices: &mut PriceBook = &mut defaults.prices;
-            let unpriced = models.into_iter().filter(|model| {
-                let list = catalogues.get(&model.provider).and_then(|list| list.find(&model.model));
-                let is_listed = list.is_some_and(|info| info.price.is_some());
-                // A local server has names of its own, and its models cost nothing.
-                let is_own = self.providers.is_own_machine(&model.provider);
-                !is_listed
-                    && !is_own
-                    && !prices.set.contains_key(model)
-                    && !self.lists_every_name(&model.provider)
+    fn note(&self, lists: &mut KnownLists, provider: ProviderId, known: Lookup) {
+        lists.failure = lists.failure.take().or(known.failure);
+        let Some(list) = known.list else { return };
+        if !self.catalogues.is_fresh(&list) {
+            lists.old.insert(provider.clone(), list.source);
+        }
+        lists.catalogues.insert(provider, list.catalogue);
+    }
+
+    async fn estimate(&self, request: &RunRequest, defaults: &mut Defaults, lists: &mut KnownLists) {
+        let models: Vec<ModelRef> =
+            named(request, defaults).filter_map(|name| self.providers.model_of(name)).collect();
+        let prices: &mut PriceBook = &mut defaults.prices;
+        let unpriced = models.into_iter().filter(|model| {
+            let list = lists.catalogues.get(&model.provider).and_then(|list| list.find(&model.model));
+            let is_listed = list.is_some_and(|info| info.price.is_some());
+            // A local server has names of its own, and its models cost nothing.
+            let is_own = self.providers.is_own_machine(&model.provider);
+            !is_listed
+                && !is_own
+                && !prices.set.contains_key(model)
+                && !self.lists_every_name(&model.provider)
+        });
+        let unpriced: Vec<ModelRef> = unpriced.collect();
+        if unpriced.is_empty() {
+            return;
+        }
+        let openrouter = ProviderId(OPENROUTER.to_owned());
+        // Any list that is of today, and a new one if that lacks a model.
+        for wanted in [Wanted::Names(&[]), Wanted::Fresh] {
+            let known = self.catalogues.look_up(&openrouter, wanted, KeyUse::Withheld).await;
+            let Some(list) = &known.list else { continue };
+            let found = unpriced.iter().filter_map(|model| {
+                Some((model.clone(), estimate::same_model(model, &list.catalogue)?.clone()))
             });
-            let unpriced: Vec<ModelRef> = unpriced.collect();
-            if unpriced.is_empty() {
-                return;
-            }
-            let openrouter = ProviderId(OPENROUTER.to_owned());
-            for wanted in [Wanted::Cached, Wanted::Fresh] {
-                let known = self.catalogues.look_up(&openrouter, wanted, KeyUse::Withheld).await;
-                let Some(list) = known.list else { continue };
-                let found = unpriced.iter().filter_map(|model| {
-                    Some((model.clone(), estimate::same_model(model, &list.catalogue)?.clone()))
-                });
-                prices.estimates.extend(found);
-                if unpriced.iter().all(|model| prices.estimates.contains_key(model)) {
-                    return;
-                }
+            prices.estimates.extend(found);
+            let has_all = unpriced.iter().all(|model| prices.estimates.contains_key(model));
+            if has_all || matches!(wanted, Wanted::Fresh) {
+                return self.note(lists, openrouter, known);
             }
         }
-        .boxed()
     }
 }
 

@@ -9,15 +9,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::request::catalogue::Price;
 use parallel_llm_engine::request::flow::{Flow, FlowError, FlowPlace};
 use parallel_llm_engine::request::panel::{ModelRef, WrittenReference};
+use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::request::short_name::NamedModels;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
 
 use super::Models;
 use super::catalogue::Wanted;
-use super::lists::Lists;
+use super::lists::{KnownLists, Lists};
 use crate::access::Scope;
 
 /// The most models that a refusal names: enough to see what to add to the name.
@@ -26,7 +28,7 @@ const CANDIDATES_MAX: usize = 8;
 /// What is known of the models of a question once they have their full names.
 pub(crate) struct InFull {
     /// The lists of their providers.
-    pub(crate) catalogues: BTreeMap<ProviderId, Arc<Catalogue>>,
+    pub(crate) lists: KnownLists,
     /// The names of a flow that fit several models.
     pub(crate) flow_errors: Vec<FlowError>,
 }
@@ -65,18 +67,18 @@ impl Lists {
         for reference in defaults.equivalence.references_mut() {
             *reference = aliases.expand(reference);
         }
-        let catalogues = self.for_request(request, defaults).await;
-        self.estimate(request, defaults, &catalogues).await;
+        let lists = self.for_request(request, defaults).await;
+        price_in_full(&mut defaults.prices, &lists.catalogues);
         let mut flow_errors = Vec::new();
         for (place, reference) in references(request, defaults) {
-            match (self.in_full(reference, &catalogues), place) {
+            match (self.in_full(reference, &lists.catalogues), place) {
                 (Ok(Some(full)), _) => *reference = full,
                 (Ok(None), _) => {}
                 (Err(failure), Some(place)) => flow_errors.push(FlowError { place, failure }),
                 (Err(failure), None) => return Err(failure),
             }
         }
-        Ok(InFull { catalogues, flow_errors })
+        Ok(InFull { lists, flow_errors })
     }
 
     /// The reference with the full name of its model; `None` if it has it already, or if no list resolves it.
@@ -90,6 +92,21 @@ impl Lists {
         let full = full_name(&model, catalogue)?.map(|full| full.to_string());
         Ok(full
             .map(|name| WrittenReference { name: &name, ..WrittenReference::split(reference) }.to_string()))
+    }
+}
+
+/// Gives the prices of the settings to the full names, too, of the models that they call by a short name or in another case.
+fn price_in_full(prices: &mut PriceBook, catalogues: &BTreeMap<ProviderId, Arc<Catalogue>>) {
+    let full = |model: &ModelRef| {
+        let catalogue = catalogues.get(&model.provider)?;
+        let listed = catalogue.models().iter().find(|info| info.id.eq_ignore_ascii_case(&model.model));
+        let listed = listed.map(|info| ModelRef { model: info.id.clone(), ..model.clone() });
+        listed.or_else(|| full_name(model, catalogue).ok().flatten())
+    };
+    let set: Vec<(ModelRef, Price)> =
+        prices.set.iter().filter_map(|(model, price)| Some((full(model)?, *price))).collect();
+    for (model, price) in set {
+        prices.set.entry(model).or_insert(price);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The overview for MCP clients: the settings in force, the configured providers and their models.
 
 use futures_util::future::{BoxFuture, FutureExt as _};
-use parallel_llm_engine::{Failure, RunRequest};
+use parallel_llm_engine::Failure;
 use parallel_llm_provider::{Circuit, CircuitState};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -115,30 +115,11 @@ impl Models {
                     })
                     .collect(),
                 circuits: self.circuits(),
-                without_price: self.without_price().await,
+                without_price: self.lists.without_price().await.iter().map(ToString::to_string).collect(),
                 models: found.models,
             })
         }
         .boxed()
-    }
-
-    async fn without_price(&self) -> Vec<String> {
-        let (mut request, mut defaults) = (RunRequest::default(), self.settings().defaults());
-        // A name that fits several models has no price either.
-        let named = self.lists.name_in_full(&mut request, &mut defaults).await;
-        let catalogues = named.map(|named| named.catalogues).unwrap_or_default();
-        let models = defaults.panel.iter().chain(&defaults.synthesizers).chain(defaults.equivalence.named());
-        let mut without: Vec<String> = models
-            .filter_map(|name| self.lists.providers.model_of(name))
-            .filter(|model| {
-                let list = catalogues.get(&model.provider);
-                !defaults.prices.knows(model, list.and_then(|list| list.find(&model.model)))
-            })
-            .map(|model| model.to_string())
-            .collect();
-        without.sort();
-        without.dedup();
-        without
     }
 
     fn circuits(&self) -> Vec<CircuitLine> {

@@ -17,7 +17,6 @@ use parallel_llm_provider::{EMBEDDED_ON, embedded_catalogue};
 use parking_lot::Mutex as SyncMutex;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
-use tokio_util::task::TaskTracker;
 
 use crate::ports::OPENROUTER;
 use kept::{Kept, Mark};
@@ -29,11 +28,9 @@ use parallel_llm_settings::settings::{ProviderSettings, Settings};
 const FRESH_FOR: Duration = Duration::from_secs(600);
 /// The pause after a failed fetch, so that an outage does not slow every question.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
-/// The longest wait for a list: a question can be asked without it.
+/// The longest wait for a list, which comes in a third of a second. A question waits so long for the prices of today, at most once
+/// in [`RETRY_AFTER`].
 const FETCH_MAX: Duration = Duration::from_secs(5);
-/// The longest wait for a list that is renewed: an old price is better than a slow answer, and a list comes in a third of a
-/// second.
-const RENEWAL_MAX: Duration = Duration::from_secs(1);
 /// The folder of lists inside the data folder.
 const FOLDER: &str = "models";
 
@@ -59,8 +56,6 @@ pub struct Catalogues {
     /// Where fetched lists are stored; `None` keeps them in memory only.
     folder: Option<PathBuf>,
     max_age_ms: u64,
-    /// Lists being renewed beside the questions that use the old ones.
-    renewing: TaskTracker,
     by_provider: BTreeMap<ProviderId, CachedCatalogue>,
 }
 
@@ -107,6 +102,16 @@ pub enum Source {
     Embedded,
 }
 
+impl Source {
+    /// The day that a list of this source is of, as `YYYY-MM-DD`.
+    pub(crate) fn day(self) -> String {
+        match self {
+            Self::Live(at_ms) | Self::Kept(at_ms) => clock::day(at_ms),
+            Self::Embedded => EMBEDDED_ON.to_owned(),
+        }
+    }
+}
+
 /// The result of looking up a provider's models.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
@@ -121,8 +126,7 @@ pub struct Lookup {
 pub enum Wanted<'a> {
     /// Any cached list; no provider is asked.
     Cached,
-    /// Any cached list with these names; a new one if a name may be wrong or new. An old list is renewed, and used if that
-    /// takes long.
+    /// Any cached list of today with these names, else a new one. If that cannot be had, an old list with them is used.
     Names(&'a [String]),
     /// A fresh list.
     Fresh,
@@ -141,7 +145,6 @@ impl Catalogues {
             fetch,
             folder: (!settings.in_memory).then(|| settings.data_dir.join(FOLDER)),
             max_age_ms: settings.catalogue_max_age_ms,
-            renewing: TaskTracker::new(),
             by_provider: settings.providers.iter().filter_map(cached).collect(),
         }
     }
@@ -159,9 +162,9 @@ impl Catalogues {
                 Wanted::New => None,
                 // A caller that needs no fetch does not wait for another's.
                 Wanted::Cached | Wanted::Names(_) => {
-                    cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()))
+                    cached.fetched.try_lock().ok().and_then(|fetched| self.remembered(fetched.as_ref()))
                 }
-                Wanted::Fresh => remembered(cached.fetched.lock().await.as_ref()),
+                Wanted::Fresh => self.remembered(cached.fetched.lock().await.as_ref()),
             };
             if known.is_some() {
                 return Lookup { list: known, failure: None };
@@ -169,7 +172,7 @@ impl Catalogues {
             let kept = self.kept(provider, cached).await;
             // If another caller has fetched and stored it in the meantime, its list in memory says more than the file.
             let meanwhile =
-                || cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()));
+                || cached.fetched.try_lock().ok().and_then(|fetched| self.remembered(fetched.as_ref()));
             let kept = if matches!(wanted, Wanted::New) { kept } else { meanwhile().or(kept) };
             let carried = provider.0 == OPENROUTER;
             let after_embedded = || kept.clone().filter(List::is_after_embedded);
@@ -180,7 +183,7 @@ impl Catalogues {
                     let has_all = |list: &List| names.iter().all(|name| list.catalogue.find(name).is_some());
                     match newest.clone().filter(has_all) {
                         Some(list) if self.is_fresh(&list) => Some(list),
-                        Some(old) => Some(self.renewed(provider, key).await.unwrap_or(old)),
+                        Some(old) => Some(self.fetched(provider, cached, key, false).await.unwrap_or(old)),
                         None => None,
                     }
                 }
@@ -196,16 +199,6 @@ impl Catalogues {
             }
         }
         .boxed()
-    }
-
-    /// The provider's list, fetched anew if that does not take long; the fetch goes on for the next question.
-    async fn renewed(self: &Arc<Self>, provider: &ProviderId, key: KeyUse) -> Option<List> {
-        let (lists, provider) = (Arc::clone(self), provider.clone());
-        let renewing = self.renewing.spawn(async move {
-            let cached = lists.by_provider.get(&provider)?;
-            lists.fetched(&provider, cached, key, false).await.ok()
-        });
-        tokio::time::timeout(RENEWAL_MAX, renewing).await.ok()?.ok()?
     }
 
     /// Fetches the provider's list now.
@@ -261,7 +254,7 @@ impl Catalogues {
         anew: bool,
     ) -> Result<List, Failure> {
         let mut fetched = cached.fetched.lock().await;
-        if let Some(known) = fetched.as_ref().filter(|known| known.holds_for(key) && !anew) {
+        if let Some(known) = fetched.as_ref().filter(|known| self.holds(known, key) && !anew) {
             return known.list.clone();
         }
         let late = || Err(Failure::new(Code::Timeout, format!("{provider} gave no list of models in time")));
@@ -284,6 +277,21 @@ impl Catalogues {
         list
     }
 
+    fn remembered(&self, fetched: Option<&Fetched>) -> Option<List> {
+        fetched.and_then(|known| known.list.clone().ok().filter(|_| self.holds(known, known.key)))
+    }
+
+    /// Whether what was fetched is still valid for a request with this key use. A provider that refused without a key may
+    /// answer with one.
+    fn holds(&self, fetched: &Fetched, key: KeyUse) -> bool {
+        let held_for = match fetched.list {
+            Ok(_) => FRESH_FOR.min(Duration::from_millis(self.max_age_ms)),
+            Err(_) if fetched.key >= key => RETRY_AFTER,
+            Err(_) => Duration::ZERO,
+        };
+        fetched.at.elapsed() < held_for
+    }
+
     /// Whether a list of the provider is known that has models, so that one without any is a defect of its own.
     async fn has_sold(&self, provider: &ProviderId, cached: &CachedCatalogue) -> bool {
         provider.0 == OPENROUTER
@@ -304,23 +312,6 @@ impl Catalogues {
 impl CachedCatalogue {
     const fn new(base_url: String) -> Self {
         Self { base_url, fetched: Mutex::const_new(None), read: SyncMutex::new(None) }
-    }
-}
-
-fn remembered(fetched: Option<&Fetched>) -> Option<List> {
-    fetched.and_then(|known| known.list.clone().ok().filter(|_| known.holds_for(known.key)))
-}
-
-impl Fetched {
-    /// Whether the result is still valid for a request with this key use. A provider that refused without a key may
-    /// answer with one.
-    fn holds_for(&self, key: KeyUse) -> bool {
-        let held_for = match self.list {
-            Ok(_) => FRESH_FOR,
-            Err(_) if self.key >= key => RETRY_AFTER,
-            Err(_) => Duration::ZERO,
-        };
-        self.at.elapsed() < held_for
     }
 }
 
@@ -368,16 +359,7 @@ mod tests {
         let by_provider =
             [mistral(), openrouter()].map(|id| (id, CachedCatalogue::new(BASE_URL.to_owned()))).into();
         let folder = Some(home.path().join(FOLDER));
-        (
-            Arc::new(Catalogues {
-                fetch,
-                folder,
-                max_age_ms: 60_000,
-                renewing: TaskTracker::new(),
-                by_provider,
-            }),
-            fetches,
-        )
+        (Arc::new(Catalogues { fetch, folder, max_age_ms: 60_000, by_provider }), fetches)
     }
 
     fn mistral() -> ProviderId {
