@@ -50,6 +50,29 @@ fn a_lone_name_of_a_file_is_not_the_question() {
 }
 
 #[test]
+fn a_command_with_its_subcommand_is_not_the_question() {
+    check([
+        named(
+            ["ask", "runs", "list"],
+            "`runs list` is hardly a question",
+            "type `parallel-llm-mcp runs list`",
+        ),
+        named(
+            ["ask", "-q", "batch", "status", "--json"],
+            "`batch status` is",
+            "ask -q --json -- batch status`",
+        ),
+        named(
+            ["ask", "keys", "create", "a"],
+            "`keys create` is hardly",
+            "type `parallel-llm-mcp keys create a`",
+        ),
+    ]);
+    assert_eq!(asked(&["runs list"], None).0, "runs list");
+    assert_eq!(asked(&["runs", "in", "cricket"], None).0, "runs in cricket");
+}
+
+#[test]
 fn a_lone_path_pattern_or_address_is_not_the_question() {
     check([
         named(

@@ -23,7 +23,9 @@ const REPLIES: [&str; 4] = ["y", "n", "yes", "no"];
 /// Refuses a question of one word that names a file, or looks like a path, a pattern or an address. The refusal of a word
 /// that is a command is left to whoever knows whether a text is piped beside it.
 pub(super) fn check(ask: &mut Ask, arguments: &[OsString]) -> Result<(), Failure> {
-    let [only] = ask.prompt.as_slice() else { return Ok(()) };
+    let [only] = ask.prompt.as_slice() else {
+        return typed_command(ask, arguments).map_or(Ok(()), Err);
+    };
     let Some(word) = only.to_str().filter(|word| !word.starts_with('@') && *word != "-") else {
         return Ok(());
     };
@@ -40,6 +42,21 @@ pub(super) fn check(ask: &mut Ask, arguments: &[OsString]) -> Result<(), Failure
         ask.lone_command = command(word, at, arguments);
     }
     Ok(())
+}
+
+/// The refusal of several words that begin like a command of this program with a subcommand.
+fn typed_command(ask: &Ask, arguments: &[OsString]) -> Option<Failure> {
+    let words: Option<Vec<&str>> = ask.prompt.iter().map(|word| word.to_str()).collect();
+    let words = words?;
+    let [name, nested, ..] = words[..] else { return None };
+    help::command().find_subcommand(name)?.find_subcommand(nested)?;
+    let at = typed_line::words(arguments).iter().position(|word| word == name).filter(|at| *at > 0)?;
+    let line: Vec<String> = words.iter().map(|word| typed_line::quoted(word)).collect();
+    let steps = [
+        Next::Type(format!("{} {}", called::name(), line.join(" ")).into()),
+        Next::Type(typed_line::literally(arguments, at).into()),
+    ];
+    Some(Failure::new(Code::Usage, format!("`{name} {nested}` is hardly a question")).with_next(steps))
 }
 
 /// The refusal of a word, the argument at this place, that names a file or looks like a name.
