@@ -6,6 +6,7 @@
 //! asks at most once. The door decides how to ask: it gets the amounts, and returns with the decision.
 
 use futures_util::future::{BoxFuture, FutureExt as _};
+use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::value::next::{Advice, Limit, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunId};
 use serde::{Deserialize, Serialize};
@@ -170,7 +171,7 @@ impl Asking {
         refused: Failure,
     ) -> (Option<Excess>, Failure) {
         let allowed = self.planner.settings().budget;
-        let check = BudgetCheck { cost, asked, allowed, grantable: self.grantable() };
+        let check = BudgetCheck { cost, asked, allowed, ceiling: self.ceiling() };
         let Some(worst_case) = check.cost.worst_case.known() else { return (None, refused) };
         let is_owner = self.planner.principal == Principal::Owner;
         let refused = refused.with_next(check.next(worst_case, savings, is_owner));
@@ -201,11 +202,10 @@ impl Asking {
         }
     }
 
-    /// The most that the user could grant: beyond the limit of the day, an approved run would be refused all the same.
-    fn grantable(&self) -> PicoUsd {
-        let limits = self.planner.day_limits();
-        let whole = limits.iter().filter(|limit| limit.provider.is_none());
-        whole.map(|limit| limit.usd).min().unwrap_or(PicoUsd::UNLIMITED)
+    /// The limit of the day beyond which an approved run would be refused all the same.
+    fn ceiling(&self) -> Option<DayLimit> {
+        let limits = self.planner.day_limits().into_iter().filter(|limit| limit.provider.is_none());
+        limits.min_by_key(|limit| limit.usd)
     }
 
     /// Names the order's run by its id: until the user has decided, `@` may come to name another run.
@@ -290,25 +290,34 @@ struct BudgetCheck {
     asked: Option<PicoUsd>,
     /// The user's setting.
     allowed: PicoUsd,
-    /// The most that the user could grant.
-    grantable: PicoUsd,
+    /// The limit of the day, beyond which no user could grant.
+    ceiling: Option<DayLimit>,
 }
 
 impl BudgetCheck {
     /// The amounts to approve: never more than the call can cost, whatever it asks for. `None` if approval would not help,
     /// because its worst case is above what it asks for itself, or above what the user could grant.
     fn excess(&self, worst_case: PicoUsd) -> Option<Excess> {
-        let amount = worst_case.min(self.asked.unwrap_or(PicoUsd::UNLIMITED)).min(self.grantable);
+        let amount = worst_case.min(self.asked.unwrap_or(PicoUsd::UNLIMITED)).min(self.grantable());
         let limit = if self.asked.is_some() { self.allowed } else { self.cost.budget };
         (worst_case <= amount).then_some(Excess { likely: self.cost.likely, amount, limit })
     }
 
+    /// The most that the user could grant.
+    fn grantable(&self) -> PicoUsd {
+        self.ceiling.as_ref().map_or(PicoUsd::UNLIMITED, |limit| limit.usd)
+    }
+
     /// The refusal that no approval could lift.
     fn beyond_approval(&self, worst_case: PicoUsd, refused: Failure) -> Failure {
-        if worst_case <= self.grantable {
+        let Some(limit) = self.ceiling.as_ref().filter(|limit| worst_case > limit.usd) else {
             return refused;
-        }
-        adding(&refused, &format!("the setting `budget_day_usd` allows {} a day", self.grantable))
+        };
+        let whose = match limit.asked_by {
+            Some(_) => "this token".to_owned(),
+            None => format!("the setting `{}`", limit.setting),
+        };
+        adding(&refused, &format!("{whose} allows {} a day", limit.usd))
     }
 
     /// Steps for the caller, which cannot raise the user's limit.
@@ -348,7 +357,12 @@ mod tests {
                 },
                 asked,
                 allowed: usd(3),
-                grantable: usd(grantable),
+                ceiling: Some(DayLimit {
+                    provider: None,
+                    asked_by: None,
+                    usd: usd(grantable),
+                    setting: String::new(),
+                }),
             };
             let found = check.excess(usd(worst_case)).map(|excess| (excess.amount, excess.limit));
             assert_eq!(
