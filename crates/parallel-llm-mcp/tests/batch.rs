@@ -88,6 +88,20 @@ const MIXED: [&str; 26] = [
 ];
 
 #[test]
+fn a_dry_run_checks_every_line_and_asks_none() {
+    let sandbox = sandbox();
+    let file = sandbox.write("questions.jsonl", MIXED[..6].join("\n"));
+    let output = submit(&sandbox, &file, &["--dry-run"]);
+    insta::assert_snapshot!(output.transcript(), @"");
+    let json = submit(&sandbox, &file, &["--dry-run", "--json"]).json();
+    insta::assert_snapshot!(json, @"");
+    assert!(sandbox.chats().is_empty());
+    assert_eq!(sandbox.call(["batch", "status", "--json"]).run().code, Some(2), "there is no batch");
+    let bad = sandbox.write("bad.jsonl", "[1]");
+    assert_eq!(submit(&sandbox, &bad, &["--dry-run"]).code, Some(2));
+}
+
+#[test]
 fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
     let sandbox = sandbox().scripted(BOB, Script::answering("Paris."));
     let file = sandbox.write("questions.jsonl", MIXED.join("\n"));

@@ -104,6 +104,19 @@ impl Submission<'_> {
 
     /// Ends the file: its jobs may be asked from now on. A batch without a usable line is removed.
     pub async fn finish(mut self) -> Result<Submitted, Failure> {
+        let submitted = self.checked().await?;
+        let batch = self.batches.change(self.id, BatchChange::Begin).await?;
+        Ok(Submitted { batch, ..submitted })
+    }
+
+    /// Ends the file, and removes what was stored: nothing of it is ever asked.
+    pub async fn dry_run(mut self) -> Result<Submitted, Failure> {
+        let submitted = self.checked().await?;
+        self.store.delete_batch(self.id).await?;
+        Ok(submitted)
+    }
+
+    async fn checked(&mut self) -> Result<Submitted, Failure> {
         self.write().await?;
         let batch = self.batches.get(self.id).await?;
         let mut bad = std::mem::take(&mut self.summary.bad);
@@ -116,8 +129,7 @@ impl Submission<'_> {
             let steps = steps.unwrap_or_else(|| Next::Example(LINE_EXAMPLE.into()).into());
             return Err(Failure::new(Code::Usage, message).with_next(steps));
         }
-        let batch = self.batches.change(self.id, BatchChange::Begin).await?;
-        Ok(Submitted { batch, cost: self.summary.cost, bad })
+        Ok(Submitted { batch, cost: std::mem::take(&mut self.summary.cost), bad })
     }
 
     /// Removes what was stored, because the file could not be read to its end.

@@ -10,6 +10,7 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 use parallel_llm_service::{Submission, Submitted};
 use parallel_llm_settings::signals::Signals;
+use serde_json::json;
 
 use super::line::{self, LineDefaults};
 use super::lines::FileLines;
@@ -34,6 +35,8 @@ const NAME_CHARS_MAX: usize = 200;
 /// Example: parallel-llm-mcp batch submit questions.jsonl --budget 20
 ///
 /// Example: parallel-llm-mcp batch submit questions.jsonl --preset quick --detach
+///
+/// Example: parallel-llm-mcp batch submit questions.jsonl --dry-run
 #[derive(Debug, clap::Args)]
 pub struct Submit {
     /// The file; `-` reads stdin
@@ -62,6 +65,9 @@ pub struct Submit {
     /// Also write the files of each run
     #[arg(long)]
     files: bool,
+    /// Check every line and tell what all would cost, without asking
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     working: Working,
     /// Print one JSON object
@@ -106,6 +112,9 @@ pub(super) async fn run(context: &CommandContext<'_>, submit: Submit) -> Result<
             context.console.say("nothing was submitted, and nothing was asked");
             return Ok(code);
         }
+    }
+    if submit.dry_run {
+        return Ok(report_dry_run(context, &submission.dry_run().await?, submit.json));
     }
     let submitted = submission.finish().await?;
     report(context, &submitted);
@@ -185,9 +194,35 @@ async fn add_all(
     }
 }
 
+/// Says what submitting the file would cost.
+fn report_dry_run(context: &CommandContext<'_>, submitted: &Submitted, json: bool) -> u8 {
+    let Submitted { batch, cost, .. } = submitted;
+    let questions = batch.open();
+    name_bad(context, submitted);
+    if json {
+        let worst_case = &cost.worst_case;
+        let object = json!({
+            "schema": SCHEMA,
+            "questions": questions,
+            "bad": batch.bad,
+            "cost_likely_usd": cost.likely().map(PicoUsd::as_usd),
+            "cost_max_usd": worst_case.known().map(PicoUsd::as_usd),
+            "unpriced_models": worst_case.unpriced().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "budget_usd": batch.budget.limit_as_usd(),
+        });
+        context.console.data(&format!("{object:#}"));
+    } else {
+        let cost = format!("{}, {}", counted(questions, "question"), cost.explained());
+        context
+            .console
+            .page(&format!("Nothing was asked. It would be {cost}. The budget is {}.", batch.budget));
+    }
+    exit::ANSWER
+}
+
 /// Says what was submitted.
 fn report(context: &CommandContext<'_>, submitted: &Submitted) {
-    let Submitted { batch, cost, bad } = submitted;
+    let Submitted { batch, cost, .. } = submitted;
     let console = &context.console;
     console.say(&format!(
         "batch {}: {}, {cost}. The budget is {}.",
@@ -195,6 +230,20 @@ fn report(context: &CommandContext<'_>, submitted: &Submitted) {
         counted(batch.open(), "question"),
         batch.budget
     ));
+    name_bad(context, submitted);
+    let most = cost.worst_case.known_part();
+    if most > batch.budget {
+        console.say(&format!(
+            "the batch pauses when its budget is used up; `batch resume --budget {}` then goes on",
+            most.rounded_up_to_cents().as_usd()
+        ));
+    }
+}
+
+/// Names the lines that cannot be used, as warnings.
+fn name_bad(context: &CommandContext<'_>, submitted: &Submitted) {
+    let Submitted { batch, bad, .. } = submitted;
+    let console = &context.console;
     for (line, why) in bad {
         let text = safe::for_terminal(&format!("line {line} is left out: {}", why.message));
         console.say(&console.tone(Tone::Warning, &text));
@@ -202,12 +251,5 @@ fn report(context: &CommandContext<'_>, submitted: &Submitted) {
     let more = batch.bad.saturating_sub(bad.len() as u64);
     if more > 0 {
         console.say(&format!("and {more} more: `batch results {}` names all", batch.id));
-    }
-    let most = cost.worst_case.known_part();
-    if most > batch.budget {
-        console.say(&format!(
-            "the batch pauses when its budget is used up; `batch resume --budget {}` then goes on",
-            most.rounded_up_to_cents().as_usd()
-        ));
     }
 }
