@@ -1,61 +1,29 @@
-//! The command line: one file per command. A command reads its arguments, calls the service and renders.
+//! The command line: a folder for each group of commands, and in it a file per command. A command reads its arguments, calls the service and renders.
 
-mod amount;
-mod answer_file;
+mod about;
+mod arguments;
 mod ask;
-mod bare;
 mod batch;
-mod bounded_text;
-mod completions;
-mod config;
-mod continued;
-mod continuing;
-mod demo;
-mod doctor;
-mod dry_run;
-mod explain;
-mod flow;
-mod generate;
-mod help;
-mod hidden;
-mod install;
-mod keys;
-mod killed;
-mod lone_word;
-mod mistyped;
-mod misuse;
-mod models;
-mod near_file;
-mod opened;
-mod outgoing;
-mod parse;
-mod piped;
-mod preset_as_model;
-mod presets;
-mod prompt;
+mod choices;
+mod context;
+mod json;
+mod line;
 mod runs;
-mod second_model;
 mod serve;
-mod simulate;
-mod store;
-mod strategies;
-mod synonyms;
-mod template;
-mod tokens;
-mod typed_line;
-mod unread_file;
-mod view;
+mod setup;
+mod simulated;
+mod watch;
 
 use clap::{Parser, Subcommand};
 use parallel_llm_engine::Failure;
 
-pub use ask::Ask;
-pub use demo::{Demo, run as run_demo};
-pub use parse::parse;
+pub use arguments::parse::parse;
+pub use ask::question::Ask;
+pub use context::CommandContext;
 pub use serve::Serve;
+pub use simulated::demo::{Demo, run as run_demo};
 
 use crate::terminal::console::Console;
-use parallel_llm_service::Services;
 
 /// Ask many language models at once and get one answer you can trust
 ///
@@ -97,14 +65,14 @@ pub enum Reference {
         /// The code, for example `rate_limited`; all codes without one
         code: Option<String>,
     },
-    Completions(completions::Completions),
+    Completions(about::completions::Completions),
     #[command(hide = true)]
-    Man(completions::Man),
+    Man(about::completions::Man),
     /// Write a generated page of the documentation to stdout
     #[command(hide = true)]
     Generate {
         /// Which page
-        page: generate::Page,
+        page: about::generate::Page,
     },
 }
 
@@ -116,52 +84,52 @@ pub enum Work {
     Runs {
         /// What to do.
         #[command(subcommand)]
-        command: runs::RunsCommand,
+        command: runs::subcommands::RunsCommand,
     },
     /// Ask files of questions, each line as a run
     Batch {
         /// What to do.
         #[command(subcommand)]
-        command: batch::BatchCommand,
+        command: batch::subcommands::BatchCommand,
     },
-    Worker(batch::WorkerCommand),
-    Models(Box<models::Models>),
-    Strategies(strategies::Strategies),
-    Presets(presets::Presets),
+    Worker(batch::work::WorkerCommand),
+    Models(Box<choices::models::Models>),
+    Strategies(choices::strategies::Strategies),
+    Presets(choices::presets::Presets),
     /// List, draw and check flows, which compose stages of panels
     Flow {
         /// What to do.
         #[command(subcommand)]
-        command: flow::FlowCommand,
+        command: choices::flow::FlowCommand,
     },
-    Doctor(doctor::Doctor),
+    Doctor(setup::doctor::Doctor),
     /// Show the effective settings
     Config {
         /// What to show.
         #[command(subcommand)]
-        command: config::ConfigCommand,
+        command: setup::config::ConfigCommand,
     },
     /// Store the keys of providers, and make tokens for other callers
     Keys {
         /// What to do.
         #[command(subcommand)]
-        command: keys::KeysCommand,
+        command: setup::keys::KeysCommand,
     },
     /// Check, back up, restore and copy the run database
     Store {
         /// What to do.
         #[command(subcommand)]
-        command: store::StoreCommand,
+        command: setup::store::StoreCommand,
     },
-    Install(install::Install),
-    Simulate(simulate::Simulate),
+    Install(setup::install::Install),
+    Simulate(simulated::simulate::Simulate),
     #[command(hide = true)]
-    Complete(completions::Complete),
+    Complete(about::completions::Complete),
 }
 
 /// The main help page, for a terminal without a command.
 pub fn help() -> String {
-    help::page()
+    line::help::page()
 }
 
 impl Work {
@@ -221,41 +189,33 @@ impl Command {
     }
 }
 
-/// What a command works with.
-pub struct CommandContext<'a> {
-    /// The service over the settings in force.
-    pub service: &'a Services,
-    /// The standard streams.
-    pub console: Console,
-}
-
 /// Does a command and returns the exit code.
 pub async fn run(context: &CommandContext<'_>, work: Work) -> Result<u8, Failure> {
     match work {
-        Work::Ask(ask) => ask::run(context, *ask).await,
-        Work::Runs { command } => runs::run(context, command).await,
-        Work::Batch { command } => batch::run(context, command).await,
-        Work::Worker(worker) => batch::worker(context, &worker).await,
-        Work::Models(models) => models::run(context, &models).await,
-        Work::Strategies(strategies) => strategies::run(context, &strategies),
-        Work::Presets(presets) => presets::run(context, &presets).await,
-        Work::Flow { command } => flow::run(context, &command).await,
-        Work::Doctor(doctor) => doctor::run(context, &doctor).await,
-        Work::Keys { command } => keys::run(context, command).await,
-        Work::Store { command } => store::run(context, command).await,
-        Work::Config { command } => Ok(config::run(context, &command)),
-        Work::Install(install) => install::run(context, &install),
-        Work::Simulate(simulate) => simulate::run(context, &simulate).await,
-        Work::Complete(complete) => completions::complete(context, &complete).await,
+        Work::Ask(ask) => ask::asking::run(context, *ask).await,
+        Work::Runs { command } => runs::subcommands::run(context, command).await,
+        Work::Batch { command } => batch::subcommands::run(context, command).await,
+        Work::Worker(worker) => batch::work::worker(context, &worker).await,
+        Work::Models(models) => choices::models::run(context, &models).await,
+        Work::Strategies(strategies) => choices::strategies::run(context, &strategies),
+        Work::Presets(presets) => choices::presets::run(context, &presets).await,
+        Work::Flow { command } => choices::flow::run(context, &command).await,
+        Work::Doctor(doctor) => setup::doctor::run(context, &doctor).await,
+        Work::Keys { command } => setup::keys::run(context, command).await,
+        Work::Store { command } => setup::store::run(context, command).await,
+        Work::Config { command } => Ok(setup::config::run(context, &command)),
+        Work::Install(install) => setup::install::run(context, &install),
+        Work::Simulate(simulate) => simulated::simulate::run(context, &simulate).await,
+        Work::Complete(complete) => about::completions::complete(context, &complete).await,
     }
 }
 
 /// Does a command that needs no settings and returns the exit code.
 pub fn refer(console: &Console, reference: &Reference) -> Result<u8, Failure> {
     match reference {
-        Reference::Explain { code } => explain::run(console, code.as_deref()),
-        Reference::Completions(completions) => Ok(completions::run(console, completions)),
-        Reference::Man(man) => completions::write_man(console, man),
-        Reference::Generate { page } => Ok(generate::run(console, *page)),
+        Reference::Explain { code } => about::explain::run(console, code.as_deref()),
+        Reference::Completions(completions) => Ok(about::completions::run(console, completions)),
+        Reference::Man(man) => about::completions::write_man(console, man),
+        Reference::Generate { page } => Ok(about::generate::run(console, *page)),
     }
 }

@@ -3,11 +3,11 @@
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure};
 
-use super::Ask;
+use super::answer_file::AnswerFile;
+use super::question::Ask;
 use crate::called;
-use crate::command::CommandContext;
-use crate::command::answer_file::AnswerFile;
-use crate::command::view::{self, Followed, Late};
+use crate::command::context::CommandContext;
+use crate::command::watch::view::{self, Followed, Late};
 use crate::exit;
 use crate::terminal::agreement;
 use crate::terminal::console::Tone;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::lines::FileLine;
-use crate::command::ask::parse_effort;
+use crate::command::ask::question::parse_effort;
 
 /// The longest name of a line, in bytes, as OpenAI has it for most of its ids.
 const ID_BYTES_MAX: usize = 512;

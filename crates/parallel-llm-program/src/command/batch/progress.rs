@@ -7,7 +7,7 @@ use parallel_llm_service::Batch;
 use parallel_llm_service::report::age::age;
 use tokio::time::Instant;
 
-use super::{cost, questions, state};
+use super::description::{cost, questions, state};
 use crate::terminal::console::Console;
 
 /// The time over which the rate is measured: long enough for slow panels, short enough to see an outage.

@@ -9,8 +9,8 @@ use parallel_llm_service::JobOutcome;
 use parallel_llm_settings::private_files;
 use serde_json::Value;
 
-use super::{BATCH_HELP, described_job};
-use crate::command::CommandContext;
+use super::description::{BATCH_HELP, described_job};
+use crate::command::context::CommandContext;
 use crate::exit;
 
 /// The columns of CSV.

@@ -12,12 +12,14 @@ use parallel_llm_service::{Submission, Submitted};
 use parallel_llm_settings::signals::Signals;
 use serde_json::json;
 
+use super::description::{SCHEMA, described};
 use super::line::{self, LineDefaults};
 use super::lines::FileLines;
 use super::work::{self, Working};
-use super::{SCHEMA, described, usd};
-use crate::command::second_model::{check_each, check_synthesizer};
-use crate::command::{CommandContext, piped};
+use crate::command::ask::piped;
+use crate::command::ask::question::usd;
+use crate::command::ask::second_model::{check_each, check_synthesizer};
+use crate::command::context::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::vocabulary::counted;

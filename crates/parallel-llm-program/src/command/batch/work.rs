@@ -9,9 +9,9 @@ use parallel_llm_settings::signals::{Signal, Signals};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::description::{NAMED_MAX, lines_of, name_unanswered};
 use super::progress::BatchProgress;
-use super::{NAMED_MAX, lines_of, name_unanswered};
-use crate::command::CommandContext;
+use crate::command::context::CommandContext;
 use crate::exit;
 
 /// How many questions are asked at once by default: with five seats each they are forty calls, within the sixty-four that a

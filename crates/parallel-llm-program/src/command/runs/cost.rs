@@ -3,8 +3,8 @@
 use parallel_llm_engine::{Failure, PicoUsd};
 use serde_json::json;
 
-use super::Moment;
-use crate::command::CommandContext;
+use super::moment::Moment;
+use crate::command::context::CommandContext;
 use crate::exit;
 use crate::terminal::table::Column;
 use crate::terminal::vocabulary::counted;

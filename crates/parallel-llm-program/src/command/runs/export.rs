@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, RunId};
 
-use super::Moment;
-use crate::command::CommandContext;
+use super::moment::Moment;
+use crate::command::context::CommandContext;
 use crate::exit;
 use crate::terminal::vocabulary::COMMAND_LINE;
 

@@ -2,8 +2,9 @@
 
 use parallel_llm_engine::{Failure, PicoUsd};
 
-use super::Moment;
-use crate::command::{CommandContext, models};
+use super::moment::Moment;
+use crate::command::context::CommandContext;
+use crate::command::json::pretty;
 use crate::exit;
 use crate::terminal::table::Column;
 use crate::terminal::vocabulary::counted;
@@ -39,7 +40,7 @@ pub struct Insights {
 pub(super) async fn run(context: &CommandContext<'_>, insights: &Insights) -> Result<u8, Failure> {
     let found = context.service.statistics.insights(insights.since.map(Moment::unix_ms)).await?;
     if insights.json {
-        context.console.data(&models::pretty(&found));
+        context.console.data(&pretty(&found));
     } else {
         render(context, insights, &found);
     }

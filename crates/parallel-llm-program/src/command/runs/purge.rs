@@ -9,8 +9,10 @@ use parallel_llm_engine::{Code, Failure};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Moment;
-use crate::command::{CommandContext, models, typed_line};
+use super::moment::Moment;
+use crate::command::context::CommandContext;
+use crate::command::json::pretty;
+use crate::command::line::typed_line;
 use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
@@ -61,7 +63,7 @@ pub(super) async fn run(context: &CommandContext<'_>, purge: Purge) -> Result<u8
         (context.service.retention.purgeable(&doomed).await?, None)
     };
     if purge.json {
-        context.console.data(&models::pretty(&purging));
+        context.console.data(&pretty(&purging));
     } else {
         render(context, &purging);
     }

@@ -3,8 +3,8 @@
 use parallel_llm_engine::Failure;
 use serde_json::{Value, json};
 
-use super::{LIST_DEFAULT, how_many};
-use crate::command::CommandContext;
+use super::list::{LIST_DEFAULT, how_many};
+use crate::command::context::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;

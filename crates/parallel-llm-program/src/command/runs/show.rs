@@ -3,9 +3,9 @@
 use parallel_llm_engine::value::next::{Next, Operation};
 use parallel_llm_engine::{Code, Failure, OutcomeKind, Run};
 
-use super::CommandContext;
 use crate::called;
-use crate::command::opened::BoundPage;
+use crate::command::context::CommandContext;
+use crate::command::watch::opened::BoundPage;
 use crate::exit;
 use crate::terminal::agreement;
 use crate::terminal::console::Tone;
