@@ -10,7 +10,8 @@ use parallel_llm_engine::Failure;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
 
-use super::{address, prompts, resources};
+use crate::results::address;
+use crate::{prompts, resources};
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::{RunFilter, Services};
 

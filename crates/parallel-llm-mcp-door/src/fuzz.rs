@@ -7,7 +7,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::line::{self, Line, Refusal};
+use crate::protocol::line::{self, Line, Refusal};
 
 /// A line is a message, silent, or refused with a reply that is one line of JSON-RPC with no id but the line's.
 pub fn line(bytes: &[u8]) {

@@ -17,9 +17,12 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 
-use super::call::Call;
-use super::reply_turns::ReplyTurns;
-use super::{completion, prompts, resources, run_result, task, tools, version};
+use crate::call::task;
+use crate::call::tool_call::Call;
+use crate::protocol::reply_turns::ReplyTurns;
+use crate::protocol::version;
+use crate::results::run_result;
+use crate::{completion, prompts, resources, tools};
 use parallel_llm_service::{Principal, Services, Shutdown};
 
 /// The instructions for a client's model. They are always in its context, so they are short.

@@ -12,7 +12,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::run_result::WAIT_S_MAX;
+use crate::results::run_result::WAIT_S_MAX;
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::{Principal, Scope, attachment};
 use parallel_llm_settings::settings::split_models;

@@ -14,13 +14,13 @@ use rmcp::model::{
 };
 use serde_json::json;
 
-use super::address::{
+use super::vocabulary;
+use crate::results::address::{
     self, Address, JSON, JSON_LINES, MARKDOWN, PART_PRIORITY, PART_TEMPLATE, RUN_PRIORITY, RUN_TEMPLATE,
     annotations, third_party,
 };
-use super::part::{self, Part};
-use super::run_result;
-use super::vocabulary;
+use crate::results::part::{self, Part};
+use crate::results::run_result;
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::report::next_steps::next_step;
@@ -253,6 +253,6 @@ mod tests {
         assert_eq!(described["mimeType"], PLAIN);
         let described = contents("answer", "ä".repeat(TEXT_CHARS_MAX));
         assert_eq!((&described["mimeType"], &described["_meta"][NEXT]), (&json!(MARKDOWN), &Value::Null));
-        assert_eq!(described["_meta"]["parallel-llm/third_party"], super::super::result::THIRD_PARTY);
+        assert_eq!(described["_meta"]["parallel-llm/third_party"], crate::results::result::THIRD_PARTY);
     }
 }

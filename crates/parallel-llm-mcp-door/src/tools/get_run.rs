@@ -10,11 +10,13 @@ use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use tokio::time::Instant;
 
-use crate::arguments::{self, Argument, Kind, Values};
-use crate::call::Call;
-use crate::part::{self, Page, Part};
-use crate::reply_turns::ReplyTurn;
-use crate::{run_result, schema};
+use super::arguments::{self, Argument, Kind, Values};
+use super::long_results::long_results;
+use super::schema;
+use crate::call::tool_call::Call;
+use crate::protocol::reply_turns::ReplyTurn;
+use crate::results::part::{self, Page, Part};
+use crate::results::run_result;
 use parallel_llm_service::KnownRun;
 use parallel_llm_service::report::Report;
 
@@ -70,7 +72,7 @@ pub(super) fn tool() -> Tool {
         .with_title("Get a run")
         .with_raw_output_schema(Arc::new(schema::of_run(of_part)))
         .with_annotations(ToolAnnotations::new().read_only(true).open_world(false))
-        .with_meta(super::long_results())
+        .with_meta(long_results())
 }
 
 /// Waits if asked to, and returns the part.

@@ -8,11 +8,12 @@ use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::arguments::{self, Argument, Kind, Values};
-use crate::call::Call;
-use crate::run_result::RESULT_BYTES_MAX;
+use super::arguments::{self, Argument, Kind, Values};
+use super::schema;
+use crate::call::tool_call::Call;
+use crate::results::result;
+use crate::results::run_result::RESULT_BYTES_MAX;
 use crate::vocabulary;
-use crate::{result, schema};
 use parallel_llm_service::Overview;
 use parallel_llm_service::report::next_steps::render_next_steps;
 

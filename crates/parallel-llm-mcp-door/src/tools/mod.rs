@@ -1,29 +1,23 @@
 //! The tools, one file each: few and small, because they are in the client's context in every conversation.
 
+mod arguments;
+mod fulfil;
 mod get_run;
 mod list_models;
+mod long_results;
 mod process_prompt;
 mod resume_run;
+mod schema;
 
 use parallel_llm_engine::{Code, Failure};
-use rmcp::model::{
-    CallToolResponse, CallToolResult, ClientJsonRpcMessage, ClientRequest, InputRequiredResult, JsonObject,
-    JsonRpcMessage, MetaObject, Tool,
-};
-use serde_json::json;
+use rmcp::model::{CallToolResponse, ClientJsonRpcMessage, ClientRequest, JsonObject, JsonRpcMessage, Tool};
 
-use super::call::Call;
-use super::progress::Progress;
-use super::run_result;
-use parallel_llm_service::{Begun, Order, Principal, RunHandle, Scope};
+use crate::call::tool_call::Call;
+use parallel_llm_service::{Principal, Scope};
 
 /// Their names in listing order.
 pub(super) const NAMES: [&str; 4] =
     [process_prompt::NAME, get_run::NAME, resume_run::NAME, list_models::NAME];
-
-/// The longest result that a client may keep in its context, in characters; one client moves more than 50,000 into a
-/// file unless told otherwise. An answer is cut at 100,000, and is in a result twice.
-const RESULT_CHARS_MAX: u64 = 250_000;
 
 /// The scope that a call of the tool needs.
 fn scope(name: &str) -> Scope {
@@ -68,64 +62,10 @@ pub(super) async fn call(
     }
 }
 
-/// Begins an order, and answers with the report in time, a task, or a question to the user.
-async fn fulfil(call: &Call, mut order: Order) -> Result<CallToolResponse, Failure> {
-    let via = call.via()?;
-    if let Order::Ask(question) = &mut order {
-        question.request.lineage.via = via;
-    }
-    let mut progress = call.progress();
-    // Boxed, because planning and beginning a run takes kilobytes, which the futures of all calls would hold otherwise.
-    let beginning = Box::pin(begin(call, order));
-    let handle = match progress.begin(beginning).await? {
-        Started::Run(handle) => handle,
-        Started::Question(question) => return Ok((*question).into()),
-    };
-    match call.task(&handle) {
-        Some(task) => Ok(task.into()),
-        None => Ok(answer(call, &handle, &mut progress).await.into()),
-    }
-}
-
-/// A begun order.
-enum Started {
-    Run(RunHandle),
-    /// The client has to ask its user first, and call again.
-    Question(Box<InputRequiredResult>),
-}
-
-/// Begins an order, asking the user if needed in the way of the call's protocol version.
-async fn begin(call: &Call, order: Order) -> Result<Started, Failure> {
-    let asking = &call.service.ask;
-    let unapproved = match asking.begin_order(order, call.consent()).await? {
-        Begun::Run(handle) => return Ok(Started::Run(handle)),
-        Begun::Unapproved(unapproved) => unapproved,
-    };
-    if call.carries_questions() {
-        let question = call.question(unapproved.excess).map(Box::new);
-        return question.map(Started::Question).ok_or(unapproved.refused);
-    }
-    let decision = call.ask_user(&unapproved).await?;
-    asking.begin_unapproved(*unapproved, decision).await.map(Started::Run)
-}
-
-/// The result of a run begun by this call, in time.
-async fn answer(call: &Call, handle: &RunHandle, progress: &mut Progress) -> CallToolResult {
-    match call.paid_answer(handle, progress).await {
-        Ok(report) => run_result::of_run(&call.service.principal, report),
-        Err(taken_back) => run_result::of_run_failure(&call.service.principal, handle.id(), taken_back),
-    }
-}
-
-/// The mark that tells clients that a result may be long.
-fn long_results() -> MetaObject {
-    let mut meta = MetaObject::default();
-    meta.0.insert("anthropic/maxResultSizeChars".to_owned(), json!(RESULT_CHARS_MAX));
-    meta
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// What all tools may take of a model's context, in bytes: all that clients show it.

@@ -8,9 +8,11 @@ use parallel_llm_engine::{Effort, Failure, PicoUsd, RunRequest};
 use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
-use crate::arguments::{self, Argument, Kind, Values};
-use crate::call::Call;
-use crate::schema;
+use super::arguments::{self, Argument, Kind, Values};
+use super::fulfil::fulfil;
+use super::long_results::long_results;
+use super::schema;
+use crate::call::tool_call::Call;
 use parallel_llm_service::attachment::Attachments;
 use parallel_llm_service::{Order, Question};
 
@@ -114,7 +116,7 @@ pub(super) fn tool(presets: &[&str]) -> Tool {
         .with_title("Ask a panel of models")
         .with_raw_output_schema(Arc::new(schema::of_run([])))
         .with_annotations(ToolAnnotations::new().destructive(false))
-        .with_meta(super::long_results())
+        .with_meta(long_results())
 }
 
 /// The description of `preset`: `A named panel or flow: budget, default, max, quick.`, as far as there is room.
@@ -141,7 +143,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     let timeout = call.client_timeout(question.request.store.unwrap_or(settings.store));
     question.request.lineage.trace = call.trace();
     question.request.client_timeout_ms = timeout.and_then(|timeout| u64::try_from(timeout.as_millis()).ok());
-    super::fulfil(call, Order::Ask(question)).await
+    fulfil(call, Order::Ask(question)).await
 }
 
 fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Question, Failure> {

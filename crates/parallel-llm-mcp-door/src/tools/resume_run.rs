@@ -6,9 +6,11 @@ use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
 use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
 
-use crate::arguments::{self, Argument, Kind, Values};
-use crate::call::Call;
-use crate::schema;
+use super::arguments::{self, Argument, Kind, Values};
+use super::fulfil::fulfil;
+use super::long_results::long_results;
+use super::schema;
+use crate::call::tool_call::Call;
 use parallel_llm_service::{Continuation, Order};
 
 pub(super) const NAME: &str = "resume_run";
@@ -61,7 +63,7 @@ pub(super) fn tool() -> Tool {
         .with_title("Go on with a run")
         .with_raw_output_schema(Arc::new(schema::of_run([])))
         .with_annotations(ToolAnnotations::new().destructive(false))
-        .with_meta(super::long_results())
+        .with_meta(long_results())
 }
 
 /// Goes on, and waits as long as the client does.
@@ -86,5 +88,5 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
         (Some(_), _) => Continuation::Add(request),
         (None, true) => Continuation::Rewrite(request),
     };
-    super::fulfil(call, Order::Continue { run: run_id.trim().to_owned(), continuation }).await
+    fulfil(call, Order::Continue { run: run_id.trim().to_owned(), continuation }).await
 }
