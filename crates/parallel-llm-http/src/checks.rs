@@ -7,15 +7,17 @@ use axum::middleware::Next;
 use axum::response::Response;
 use parallel_llm_service::telemetry::Meter;
 
-use super::access::Gate;
 use super::count::Counted;
-use super::flight::Flight;
 use super::guard::Guard;
-use super::intake::{self, Intake};
-use super::paths::Paths;
-use super::refusal::Refusal;
-use super::stopping::Stopping;
-use super::{failure, head, policy};
+use crate::answer::failure;
+use crate::answer::refusal::Refusal;
+use crate::caller::access::Gate;
+use crate::doors::paths::Paths;
+use crate::doors::policy;
+use crate::head;
+use crate::load::flight::Flight;
+use crate::load::intake::{self, Intake};
+use crate::load::stopping::Stopping;
 
 /// The checks of one server, in their order.
 pub(super) struct Checks {

@@ -15,11 +15,11 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
 use super::Config;
-use super::cors::{self, Cors};
-use super::paths::Paths;
-use super::refusal::Refusal;
-use super::status::Fault;
-use crate::failure;
+use crate::answer::failure;
+use crate::answer::refusal::Refusal;
+use crate::answer::status::Fault;
+use crate::doors::cors::{self, Cors};
+use crate::doors::paths::Paths;
 use parallel_llm_engine::text::safe;
 
 /// The header with the site of a browser's request.

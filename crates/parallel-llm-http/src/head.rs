@@ -7,9 +7,9 @@ use axum::extract::Request;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
-use super::refusal::Refusal;
-use super::status::Fault;
-use crate::failure;
+use crate::answer::failure;
+use crate::answer::refusal::Refusal;
+use crate::answer::status::Fault;
 
 /// The bytes of a head beside its method, target, names and values: the version, the separators and the line ends.
 const FRAME_BYTES: usize = "  HTTP/1.1\r\n\r\n".len();

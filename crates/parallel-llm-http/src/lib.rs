@@ -12,38 +12,15 @@
 //! principal in the request's extensions; every wait and every size has a bound. The listener knows no protocol: doors
 //! define what is served and how browsers may treat it.
 
-mod access;
-mod adaptive_limit;
-mod body;
-mod check;
+mod answer;
+mod caller;
 mod checks;
-mod connection;
-mod connections;
-mod cookie;
-mod cors;
 mod count;
-mod door;
-pub mod early;
-mod exposure;
-pub mod failure;
-mod flight;
+mod doors;
 mod guard;
 mod head;
-mod intake;
-mod limits;
-mod linger;
-pub mod message;
-mod paths;
-mod policy;
-mod rate;
-mod refusal;
-mod resource;
-mod sessions;
-mod share;
-mod stall;
-pub mod status;
-mod stopping;
-mod tls;
+mod listen;
+mod load;
 mod trace;
 pub mod via;
 
@@ -60,26 +37,28 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-pub use access::{Access, Unchecked};
-pub use check::Check;
-pub use door::Door;
-pub use limits::Limits;
-pub use policy::Policy;
-pub use resource::Resource;
-pub use sessions::{SessionId, Sessions, SignedIn};
-pub use tls::TlsFiles;
+pub use answer::{early, failure, status};
+pub use caller::access::{Access, Unchecked};
+pub use caller::check::Check;
+pub use caller::resource::Resource;
+pub use caller::sessions::{SessionId, Sessions, SignedIn};
+pub use doors::door::Door;
+pub use doors::policy::Policy;
+pub use listen::tls::TlsFiles;
+pub use load::limits::Limits;
+pub use load::message;
 pub use trace::trace_of;
 
-use access::Gate;
+use answer::status::Fault;
+use caller::access::Gate;
+use caller::cookie::Cookie;
 use checks::Checks;
-use cookie::Cookie;
-use cors::Cors;
-use flight::Flight;
+use doors::cors::Cors;
+use doors::paths::Paths;
 use guard::{Guard, Names};
-use intake::Intake;
-use paths::Paths;
-use status::Fault;
-use stopping::Stopping;
+use load::flight::Flight;
+use load::intake::Intake;
+use load::stopping::Stopping;
 
 /// The configuration of a server.
 #[derive(Clone, Debug)]
@@ -136,8 +115,8 @@ pub struct Listener {
 
 /// Binds the address. An address that other machines can reach is refused unless tokens are required and encrypted.
 pub async fn bind(config: Config) -> Result<Listener, Failure> {
-    exposure::check(&config)?;
-    let acceptor = config.tls.as_ref().map(tls::acceptor).transpose()?;
+    listen::exposure::check(&config)?;
+    let acceptor = config.tls.as_ref().map(listen::tls::acceptor).transpose()?;
     let address = config.address;
     let unusable = |error: std::io::Error| {
         Failure::new(Code::SettingsInvalid, format!("the server cannot listen on {address}: {error}"))
@@ -151,7 +130,7 @@ pub async fn bind(config: Config) -> Result<Listener, Failure> {
         let is_secure = config.tls.is_some() || config.behind_proxy;
         sessions.begin(Cookie::new(address, is_secure), Arc::clone(check))?;
     }
-    if let Some(risk) = exposure::risk(&config) {
+    if let Some(risk) = listen::exposure::risk(&config) {
         tracing::warn!("{risk}");
     }
     Ok(Listener { socket: listener, address, acceptor, config, names })
@@ -193,23 +172,24 @@ impl Listener {
             .fallback(async move || nothing(&suggested))
             .method_not_allowed_fallback(async || no_method())
             .layer(from_fn_with_state(Arc::new(checks), checks::pass));
-        let serving = connection::Serving { acceptor: self.acceptor, limits, routes };
+        let serving = listen::connection::Serving { acceptor: self.acceptor, limits, routes };
         let drained = CancellationToken::new();
         let mut connections = serving.clone().accept(&self.socket, &stop, &drained).await;
         let draining = async {
             flight.drain(drain).await;
             drained.cancel();
         };
-        let late = serving.of_at_most(stopping::CONNECTIONS_MAX).accept(&self.socket, &drained, &drained);
+        let late =
+            serving.of_at_most(load::stopping::CONNECTIONS_MAX).accept(&self.socket, &drained, &drained);
         let (mut late, ()) = tokio::join!(late, draining);
-        tokio::join!(connection::end(&mut connections), connection::end(&mut late));
+        tokio::join!(listen::connection::end(&mut connections), listen::connection::end(&mut late));
     }
 }
 
 /// The answer to a method that the path does not serve. The router adds those that it does.
 fn no_method() -> Response {
     let failure = Failure::new(Code::Usage, "this path does not serve this method");
-    failure::refusal(Fault::Method, &failure.with_next(Advice::UseAllowedMethod))
+    answer::failure::refusal(Fault::Method, &failure.with_next(Advice::UseAllowedMethod))
 }
 
 /// The answer at a path without a route.
@@ -219,5 +199,5 @@ fn nothing(paths: &[&str]) -> Response {
         [] => failure,
         paths => failure.with_next(Next::choose_one(paths)),
     };
-    failure::refusal(Fault::NotFound, &failure)
+    answer::failure::refusal(Fault::NotFound, &failure)
 }

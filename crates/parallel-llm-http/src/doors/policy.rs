@@ -71,7 +71,7 @@ impl Policy {
 }
 
 /// Adds the headers of an answer's policy, replacing those of its route.
-pub(super) fn add(mut response: Response) -> Response {
+pub(crate) fn add(mut response: Response) -> Response {
     let policy = response.extensions_mut().remove::<Policy>().unwrap_or_default();
     response.headers_mut().extend(policy.headers());
     response

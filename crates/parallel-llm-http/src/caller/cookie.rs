@@ -14,14 +14,14 @@ const SECURE_NAME: &str = "__Host-parallel-llm";
 
 /// The cookie of the sessions of one server.
 #[derive(Debug)]
-pub(super) struct Cookie {
+pub(crate) struct Cookie {
     name: String,
     is_secure: bool,
 }
 
 impl Cookie {
     /// The cookie of a server at this address, which browsers call over https or not.
-    pub(super) fn new(address: SocketAddr, is_secure: bool) -> Self {
+    pub(crate) fn new(address: SocketAddr, is_secure: bool) -> Self {
         let name =
             if is_secure { SECURE_NAME.to_owned() } else { format!("parallel-llm-{}", address.port()) };
         Self { name, is_secure }

@@ -6,21 +6,21 @@ use std::sync::Arc;
 use axum::extract::Request;
 use tokio_util::sync::CancellationToken;
 
-use super::paths::Paths;
-use super::refusal::{self, Refusal};
+use crate::answer::refusal::{self, Refusal};
+use crate::doors::paths::Paths;
 
 /// The most connections at that time: they are for an answer of a line.
-pub(super) const CONNECTIONS_MAX: usize = 32;
+pub(crate) const CONNECTIONS_MAX: usize = 32;
 
 /// Whether the server is stopping, and what it serves all the same.
-pub(super) struct Stopping {
-    pub(super) stop: CancellationToken,
-    pub(super) paths: Arc<Paths>,
+pub(crate) struct Stopping {
+    pub(crate) stop: CancellationToken,
+    pub(crate) paths: Arc<Paths>,
 }
 
 impl Stopping {
     /// Turns a request away if the server is stopping.
-    pub(super) fn check(&self, request: &Request) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, request: &Request) -> Result<(), Refusal> {
         let stays = self.paths.at(request.uri().path()).is_some_and(|terms| terms.stays);
         if self.stop.is_cancelled() && !stays {
             return Err(refusal::busy("the server is stopping").into());

@@ -3,7 +3,7 @@
 use parallel_llm_engine::value::next::{Blank, Next, When};
 use parallel_llm_engine::{Code, Failure};
 
-use super::{Access, Config};
+use crate::{Access, Config};
 
 /// The flags of the two ways to encrypt tokens.
 const TLS: &str = "--tls-cert FILE --tls-key FILE";
@@ -11,7 +11,7 @@ const PROXY: &str = "--behind-proxy";
 /// The sample name of the server in suggestions.
 const SAMPLE: &str = "llm.example.com";
 /// Fails for a configuration that would admit strangers, with a command that would not.
-pub(super) fn check(config: &Config) -> Result<(), Failure> {
+pub(crate) fn check(config: &Config) -> Result<(), Failure> {
     let address = config.address;
     let is_local = address.ip().is_loopback();
     let is_open = matches!(config.access, Access::Open(_));
@@ -46,7 +46,7 @@ pub(super) fn check(config: &Config) -> Result<(), Failure> {
 }
 
 /// A warning about an accepted address.
-pub(super) fn risk(config: &Config) -> Option<String> {
+pub(crate) fn risk(config: &Config) -> Option<String> {
     let address = config.address;
     (config.behind_proxy && config.tls.is_none() && !address.ip().is_loopback()).then(|| {
         format!(

@@ -25,11 +25,11 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use super::body::Held;
 use super::connections::{Connection, Connections};
-use super::limits::Limits;
 use super::linger::{Lingering, Refused};
 use super::stall::Stalling;
+use crate::load::body::Held;
+use crate::load::limits::Limits;
 
 /// The most headers of a request.
 const HEADERS_MAX: usize = 100;
@@ -42,21 +42,21 @@ const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// The state shared by all connections.
 #[derive(Clone)]
-pub(super) struct Serving {
-    pub(super) acceptor: Option<TlsAcceptor>,
-    pub(super) limits: Limits,
-    pub(super) routes: Router,
+pub(crate) struct Serving {
+    pub(crate) acceptor: Option<TlsAcceptor>,
+    pub(crate) limits: Limits,
+    pub(crate) routes: Router,
 }
 
 impl Serving {
     /// The same for fewer connections.
-    pub(super) fn of_at_most(self, connections_max: usize) -> Self {
+    pub(crate) fn of_at_most(self, connections_max: usize) -> Self {
         Self { limits: Limits { connections_max, ..self.limits }, ..self }
     }
 
     /// Serves until `stop`, then returns the open connections, which take no further request. One without any still takes its first,
     /// until `end`: a client that has just connected learns why it is turned away.
-    pub(super) async fn accept(
+    pub(crate) async fn accept(
         self,
         listener: &TcpListener,
         stop: &CancellationToken,
@@ -179,7 +179,7 @@ impl Service<Request<Incoming>> for TrackedRoutes {
 }
 
 /// Waits up to [`FLUSH_MAX`] for pending writes, then closes all connections.
-pub(super) async fn end(connections: &mut JoinSet<()>) {
+pub(crate) async fn end(connections: &mut JoinSet<()>) {
     let _ = timeout(FLUSH_MAX, async { while connections.join_next().await.is_some() {} }).await;
     connections.shutdown().await;
 }

@@ -9,32 +9,32 @@ use super::door::Door;
 
 /// The terms of all doors.
 #[derive(Debug)]
-pub(super) struct Paths {
+pub(crate) struct Paths {
     /// The longest path first.
     terms: Vec<Terms>,
 }
 
 /// What browsers may do at the paths of one door.
 #[derive(Debug)]
-pub(super) struct Terms {
+pub(crate) struct Terms {
     path: &'static str,
     open_paths: Vec<&'static str>,
     kept_forms: Vec<&'static str>,
     /// The page where a browser signs in. Sessions count only at a door that has one.
     pub(super) sign_in: Option<&'static str>,
     /// Whether posts may be forms.
-    pub(super) forms: bool,
+    pub(crate) forms: bool,
     /// Whether its clients send a key even where none is wanted.
-    pub(super) foreign_keys: bool,
+    pub(crate) foreign_keys: bool,
     /// The body of a refusal in the door's own shape.
-    pub(super) refusal: Option<fn(&Failure) -> String>,
+    pub(crate) refusal: Option<fn(&Failure) -> String>,
     /// Whether the path is served while the server is stopping.
-    pub(super) stays: bool,
+    pub(crate) stays: bool,
 }
 
 impl Paths {
     /// The paths of these doors.
-    pub(super) fn new(doors: &[Door]) -> Self {
+    pub(crate) fn new(doors: &[Door]) -> Self {
         let of_door = |door: &Door| {
             let (sign_in, forms, stays) = (door.sign_in, door.forms, door.stays);
             let (open_paths, kept_forms) = (door.open_paths.clone(), door.kept_forms.clone());
@@ -58,7 +58,7 @@ impl Paths {
     }
 
     /// The terms at a path; `None` if it belongs to no door.
-    pub(super) fn at(&self, path: &str) -> Option<&Terms> {
+    pub(crate) fn at(&self, path: &str) -> Option<&Terms> {
         self.terms.iter().find(|terms| {
             let below = path.strip_prefix(terms.path.trim_end_matches('/'));
             below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
@@ -66,17 +66,17 @@ impl Paths {
     }
 
     /// The sign-in page for a path, if its door has one.
-    pub(super) fn sign_in(&self, path: &str) -> Option<&'static str> {
+    pub(crate) fn sign_in(&self, path: &str) -> Option<&'static str> {
         self.at(path)?.sign_in
     }
 
     /// Whether the form that is posted to a path reaches its route when the session has ended.
-    pub(super) fn keeps_form(&self, path: &str) -> bool {
+    pub(crate) fn keeps_form(&self, path: &str) -> bool {
         self.at(path).is_some_and(|terms| terms.kept_forms.contains(&path))
     }
 
     /// Whether a path is served to everyone. The sign-in page always is.
-    pub(super) fn is_open(&self, path: &str) -> bool {
+    pub(crate) fn is_open(&self, path: &str) -> bool {
         self.at(path).is_some_and(|terms| {
             terms.sign_in == Some(path) || terms.open_paths.iter().any(|open| covers(open, path))
         })

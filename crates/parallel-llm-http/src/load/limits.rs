@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::message;
+use super::message;
 
 /// How much a server accepts at once, and how long it waits.
 #[derive(Clone, Copy, Debug)]

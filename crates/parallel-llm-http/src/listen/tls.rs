@@ -25,7 +25,7 @@ pub struct TlsFiles {
 }
 
 /// Reads both files, once: a renewed certificate needs a restart.
-pub(super) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, Failure> {
+pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, Failure> {
     let pem = read(&files.certificate, "tls_cert")?;
     let unread = |setting, path: &Path, why: String| refused(setting, path, &why);
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem)

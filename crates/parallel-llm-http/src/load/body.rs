@@ -32,7 +32,7 @@ impl Holding {
 }
 
 /// A body that holds a value until its end.
-pub(super) struct Held<T> {
+pub(crate) struct Held<T> {
     inner: Body,
     holding: Option<T>,
     over: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -40,7 +40,7 @@ pub(super) struct Held<T> {
 
 impl<T: Send + Unpin + 'static> Held<T> {
     /// Wraps a body; it ends early when `over` is cancelled.
-    pub(super) fn wrap(inner: Body, holding: T, over: CancellationToken) -> Body {
+    pub(crate) fn wrap(inner: Body, holding: T, over: CancellationToken) -> Body {
         let over = Box::pin(over.cancelled_owned());
         Body::new(Self { inner, holding: Some(holding), over })
     }

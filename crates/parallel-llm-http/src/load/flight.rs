@@ -19,13 +19,13 @@ use tokio_util::task::TaskTracker;
 use super::adaptive_limit::AdaptiveLimit;
 use super::body::{Held, Holding};
 use super::intake::Room;
-use super::refusal::{self, Refusal};
 use super::share::Shares;
+use crate::answer::refusal::{self, Refusal};
 use parallel_llm_service::Principal;
 
 /// The requests in flight of one server.
 #[derive(Clone, Debug)]
-pub(super) struct Flight {
+pub(crate) struct Flight {
     permits: Arc<Semaphore>,
     shares: Shares,
     posts: TaskTracker,
@@ -35,7 +35,7 @@ pub(super) struct Flight {
 
 impl Flight {
     /// No requests, with this limit.
-    pub(super) fn new(requests_max: usize) -> Self {
+    pub(crate) fn new(requests_max: usize) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(requests_max)),
             shares: Shares::new((requests_max / 2).max(1)),
@@ -47,7 +47,7 @@ impl Flight {
 
     /// Refuses a request for which there is no room before its body is read, so that a server with too much to do does
     /// nothing for it. A permit is taken only once the body is there: a slow sender must not hold one.
-    pub(super) fn check(&self, request: &Request) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, request: &Request) -> Result<(), Refusal> {
         if self.permits.available_permits() == 0 {
             return Err(too_many().into());
         }
@@ -67,7 +67,7 @@ impl Flight {
     }
 
     /// Answers a request if there is a permit, and holds the permit until the answer has been read.
-    pub(super) async fn answer(&self, mut request: Request, next: Next) -> Response {
+    pub(crate) async fn answer(&self, mut request: Request, next: Next) -> Response {
         // Strangers, who reach open paths only, share an empty name, which no token has.
         let name = request.extensions().get::<Principal>().map_or(Some(""), Principal::name);
         let share = match name.map(|name| self.shares.take(name)) {
@@ -88,7 +88,7 @@ impl Flight {
     }
 
     /// Waits for posts in flight, at most `drain`, and ends all other answers.
-    pub(super) async fn drain(&self, drain: Duration) {
+    pub(crate) async fn drain(&self, drain: Duration) {
         self.posts.close();
         // An unanswered post is given up with its connection.
         let _ = timeout(drain, self.posts.wait()).await;

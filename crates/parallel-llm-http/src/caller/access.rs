@@ -19,16 +19,16 @@ use secrecy::ExposeSecret;
 use tokio::time::Instant;
 use url::form_urlencoded::byte_serialize;
 
-use super::Config;
 use super::check::{self, Check};
-use super::early;
-use super::paths::Paths;
 use super::rate::Rates;
-use super::refusal::Refusal;
 use super::resource::{self, Lack, Resource};
 use super::sessions::{Holder, NamedSession, Sessions};
-use super::status::Fault;
-use crate::failure::{self, MissingScope};
+use crate::Config;
+use crate::answer::early;
+use crate::answer::failure::{self, MissingScope};
+use crate::answer::refusal::Refusal;
+use crate::answer::status::Fault;
+use crate::doors::paths::Paths;
 use parallel_llm_service::{Principal, may_be_token, redacted};
 
 /// The longest token in bytes. Ours are short; those of issuers contain claims.
@@ -63,7 +63,7 @@ impl fmt::Debug for Access {
 pub struct Unchecked;
 
 /// Admission and rate limits.
-pub(super) struct Gate {
+pub(crate) struct Gate {
     access: Access,
     resource: Option<Resource>,
     rates: Mutex<Rates>,
@@ -74,7 +74,7 @@ pub(super) struct Gate {
 
 impl Gate {
     /// The gate of a server with these doors.
-    pub(super) fn new(config: Config, paths: Arc<Paths>) -> Self {
+    pub(crate) fn new(config: Config, paths: Arc<Paths>) -> Self {
         let Config { access, resource, sessions, .. } = config;
         // Without required tokens everyone is the owner, with or without a session.
         let sessions = sessions.filter(|_| matches!(access, Access::Tokens(_)));
@@ -82,7 +82,7 @@ impl Gate {
     }
 
     /// Puts the principal and the session into the request's extensions, or refuses. An open path is served without them.
-    pub(super) async fn check(&self, request: &mut Request) -> Result<(), Refusal> {
+    pub(crate) async fn check(&self, request: &mut Request) -> Result<(), Refusal> {
         if let Some(description) = self.resource.as_ref().and_then(|resource| resource.answer(request)) {
             return Err(description.into());
         }
@@ -117,7 +117,7 @@ impl Gate {
     }
 
     /// The answer, with a challenge if its request lacks a scope.
-    pub(super) fn challenged(&self, mut response: Response) -> Response {
+    pub(crate) fn challenged(&self, mut response: Response) -> Response {
         if let Some(MissingScope(scope)) = response.extensions_mut().remove() {
             let challenge = resource::challenge(Lack::Scope(&scope), self.resource.as_ref());
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);

@@ -21,21 +21,21 @@ const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
 /// The headers that pages of listed origins may use.
 #[derive(Debug)]
-pub(super) struct Cors {
+pub(crate) struct Cors {
     allowed: HeaderValue,
     exposed: HeaderValue,
 }
 
 impl Cors {
     /// The headers that these doors allow.
-    pub(super) fn new(doors: &[Door]) -> Self {
+    pub(crate) fn new(doors: &[Door]) -> Self {
         let allowed = doors.iter().flat_map(|door| &door.page_sends);
         let exposed = doors.iter().flat_map(|door| &door.page_reads);
         Self { allowed: list(ALLOWED.iter().chain(allowed)), exposed: list(exposed.chain(&EXPOSED)) }
     }
 
     /// The answer to a preflight.
-    pub(super) fn preflight(&self) -> Response {
+    pub(crate) fn preflight(&self) -> Response {
         let headers = [
             (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
             (header::ACCESS_CONTROL_ALLOW_HEADERS, self.allowed.clone()),
@@ -45,7 +45,7 @@ impl Cors {
     }
 
     /// Lets pages of this origin exposed the answer.
-    pub(super) fn open(&self, mut response: Response, origin: HeaderValue) -> Response {
+    pub(crate) fn open(&self, mut response: Response, origin: HeaderValue) -> Response {
         let headers = response.headers_mut();
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, self.exposed.clone());
@@ -55,7 +55,7 @@ impl Cors {
 }
 
 /// Whether a request is a preflight, which carries no token.
-pub(super) fn is_preflight(request: &Request) -> bool {
+pub(crate) fn is_preflight(request: &Request) -> bool {
     request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }

@@ -9,7 +9,7 @@ use parallel_llm_engine::Failure;
 pub struct Door {
     /// The name of the protocol.
     pub name: &'static str,
-    /// The routes. Each answer sets its own [`Policy`](super::Policy).
+    /// The routes. Each answer sets its own [`Policy`](crate::Policy).
     pub routes: Router,
     /// The path to suggest to clients that use a missing one. The paths below it belong to the door, too, as far as
     /// no other door's path is nearer.
@@ -63,7 +63,7 @@ impl From<Router> for Door {
 
 impl Door {
     /// The routes and paths of several doors.
-    pub(super) fn all(doors: Vec<Self>) -> (Router, Vec<&'static str>) {
+    pub(crate) fn all(doors: Vec<Self>) -> (Router, Vec<&'static str>) {
         let paths = doors.iter().filter_map(|door| door.path).collect();
         let routes = doors.into_iter().fold(Router::new(), |all, door| all.merge(door.routes));
         (routes, paths)

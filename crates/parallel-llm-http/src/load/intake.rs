@@ -19,11 +19,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::limits::Limits;
-use super::paths::Paths;
-use super::refusal::{self, Refusal};
-use super::status::Fault;
-use crate::failure;
-use crate::message::Values;
+use super::message::Values;
+use crate::answer::failure;
+use crate::answer::refusal::{self, Refusal};
+use crate::answer::status::Fault;
+use crate::doors::paths::Paths;
 use parallel_llm_service::Principal;
 
 /// The methods of all routes.
@@ -44,7 +44,7 @@ pub(super) struct Room(
 );
 
 /// The limits, and the memory for bodies.
-pub(super) struct Intake {
+pub(crate) struct Intake {
     limits: Limits,
     room: Arc<Semaphore>,
     /// The memory for forms of browsers whose session has ended: one of the longest at a time, so that strangers take no
@@ -86,7 +86,7 @@ enum Unread {
 
 impl Intake {
     /// The intake of a server with these doors.
-    pub(super) fn new(limits: Limits, paths: Arc<Paths>) -> Self {
+    pub(crate) fn new(limits: Limits, paths: Arc<Paths>) -> Self {
         let room =
             |bytes: usize| Arc::new(Semaphore::new(bytes.div_ceil(PIECE_BYTES).min(Semaphore::MAX_PERMITS)));
         let room_of_kept_forms = room(limits.body_bytes_max);
@@ -94,7 +94,7 @@ impl Intake {
     }
 
     /// Reads the body of a request, or refuses it.
-    pub(super) async fn read(&self, request: Request) -> Result<Request, Refusal> {
+    pub(crate) async fn read(&self, request: Request) -> Result<Request, Refusal> {
         if !METHODS.contains(request.method()) {
             let failure =
                 Failure::new(Code::Usage, "this method is not served").with_next(Advice::UseMethods);
@@ -209,13 +209,13 @@ impl Unread {
 }
 
 /// Whether the body of a post is sent in pieces.
-pub(super) fn comes_in_pieces(request: &Request) -> bool {
+pub(crate) fn comes_in_pieces(request: &Request) -> bool {
     request.method() == Method::POST && request.headers().contains_key(header::TRANSFER_ENCODING)
 }
 
 /// The answer to such a post. A request with both headers had its `Content-Length` dropped unseen; a proxy that used it would
 /// take the rest of the body for another request.
-pub(super) fn closing(mut response: Response) -> Response {
+pub(crate) fn closing(mut response: Response) -> Response {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }

@@ -113,7 +113,7 @@ impl Sessions {
     }
 
     /// Gives the sessions to a server, with its cookie and its check of tokens.
-    pub(super) fn begin(&self, cookie: Cookie, check: Check) -> Result<(), Failure> {
+    pub(crate) fn begin(&self, cookie: Cookie, check: Check) -> Result<(), Failure> {
         let taken = |_| Failure::new(Code::Internal, "the sessions belong to another server");
         self.shared.server.set(Server { cookie, check }).map_err(taken)
     }

@@ -30,7 +30,7 @@ impl MissingScope {
 }
 
 /// Gives a refusal of the listener the shape of the door to whose paths it belongs.
-pub(super) fn reshape(shape: Option<fn(&Failure) -> String>, mut response: Response) -> Response {
+pub(crate) fn reshape(shape: Option<fn(&Failure) -> String>, mut response: Response) -> Response {
     let refused = response.extensions_mut().remove::<Unshaped>();
     if let Some((shape, Unshaped(failure))) = shape.zip(refused) {
         response.headers_mut().remove(header::CONTENT_LENGTH);
