@@ -11,9 +11,9 @@ use parallel_llm_engine::{Code, Failure};
 use secrecy::SecretString;
 use url::Url;
 
-use crate::endpoint;
-use crate::http::{self as pooled, Http};
-use crate::scrubber::Scrubber;
+use crate::connection::endpoint;
+use crate::connection::http::{self as pooled, Http};
+use crate::providers::scrubber::Scrubber;
 
 /// How long a collector may take. It stands nearby; what it does not take in time is sent again later or dropped.
 const WAIT: Duration = Duration::from_secs(10);

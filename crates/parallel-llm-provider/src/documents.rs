@@ -9,8 +9,8 @@ use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use url::Url;
 
-use crate::endpoint;
-use crate::http::{self, Http};
+use crate::connection::endpoint;
+use crate::connection::http::{self, Http};
 
 /// The longest document. The keys of an issuer take a few kilobytes.
 const BYTES_MAX: usize = 256 * 1024;

@@ -13,14 +13,14 @@ use parallel_llm_engine::{Code, Failure, Finish};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::classify::{self, Origin};
 use crate::codec::{self, Codec};
-use crate::dialect::Protocol;
-use crate::reply::{Parts, Reply};
-use crate::retry_after;
-use crate::scrubber::Scrubber;
-use crate::sse::{Decoder, Step};
-use crate::template::EventTemplate;
+use crate::providers::dialect::Protocol;
+use crate::providers::scrubber::Scrubber;
+use crate::read::reply::{Parts, Reply};
+use crate::read::template::EventTemplate;
+use crate::wire::classify::{self, Origin};
+use crate::wire::retry_after;
+use crate::wire::sse::{Decoder, Step};
 
 /// The protocols a reply may be read as.
 const PROTOCOLS: [Protocol; 3] = [Protocol::Chat, Protocol::Messages, Protocol::Gemini];

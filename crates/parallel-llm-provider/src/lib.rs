@@ -18,47 +18,29 @@
 //!   earlier results and the time.
 #![warn(missing_docs)]
 
-mod admission;
-mod api_key;
-mod billing;
-mod breaker;
-mod charge;
-mod classify;
 mod client;
 mod codec;
 mod collector;
-mod concurrency;
-mod credit;
-mod date;
-mod dialect;
+mod connection;
 mod documents;
-mod endpoint;
 #[doc(hidden)]
 pub mod fuzz;
-mod gate;
-mod guarded;
-mod http;
-mod known;
-mod models;
-mod reply;
-mod retry_after;
-mod scrubber;
-mod sse;
-mod template;
-mod traces;
-mod transport;
+mod money;
+mod pace;
+mod providers;
+mod read;
 mod wire;
 
-pub use api_key::ApiKey;
-pub use billing::Billing;
-pub use breaker::{Circuit, CircuitState};
-pub use client::{Provider, ProviderConfig};
+pub use client::provider::{Provider, ProviderConfig};
 pub use collector::Collector;
-pub use credit::Credit;
-pub use dialect::{CapField, Dialect, EffortField, KeyHeader, KeyRule, Protocol, UsageRequest};
+pub use connection::endpoint::{Endpoint, KeyFetch, is_loopback_url};
+pub use connection::traces::{TraceReach, Traces};
 pub use documents::Documents;
-pub use endpoint::{Endpoint, KeyFetch, is_loopback_url};
-pub use known::Known;
-pub use models::{EMBEDDED_ON, embedded_catalogue};
-pub use scrubber::Scrubber;
-pub use traces::{TraceReach, Traces};
+pub use money::credit::Credit;
+pub use money::models::{EMBEDDED_ON, embedded_catalogue};
+pub use pace::breaker::{Circuit, CircuitState};
+pub use providers::api_key::ApiKey;
+pub use providers::billing::Billing;
+pub use providers::dialect::{CapField, Dialect, EffortField, KeyHeader, KeyRule, Protocol, UsageRequest};
+pub use providers::known::Known;
+pub use providers::scrubber::Scrubber;

@@ -37,8 +37,8 @@ const MEMORY: &str = "parallel-llm-mcp/tests/memory.rs";
 const STORE_MODES: &str = "parallel-llm-mcp/tests/store_modes.rs";
 const LIMITS: &str = "parallel-llm-provider/tests/limits/mod.rs";
 const CALLS: &str = "parallel-llm-provider/tests/calls.rs";
-const REPLY: &str = "parallel-llm-provider/src/reply/tests.rs";
-const SSE: &str = "parallel-llm-provider/src/sse.rs";
+const REPLY: &str = "parallel-llm-provider/src/read/reply/tests.rs";
+const SSE: &str = "parallel-llm-provider/src/wire/sse.rs";
 const RETRY: &str = "parallel-llm-engine/tests/retry.rs";
 const TIMER: &str = "parallel-llm-engine/tests/timer.rs";
 const SERVER: &str = "parallel-llm-store/tests/server.rs";
@@ -61,7 +61,10 @@ const PROVED: &[(&str, &[Proof])] = &[
     ("U14", &[INCOMPLETE, (TIMER, "the_call_timer_ends_a_call_that_takes_too_long")]),
     ("U15", &[INCOMPLETE, (CALLS, "a_reply_that_breaks_off_says_how")]),
     ("U16", &[(CALLS, "the_end_does_not_wait_for_the_connection")]),
-    ("U19", &[("parallel-llm-provider/src/retry_after.rs", "every_form_of_the_header_is_read"), ACCOUNT]),
+    (
+        "U19",
+        &[("parallel-llm-provider/src/wire/retry_after.rs", "every_form_of_the_header_is_read"), ACCOUNT],
+    ),
     ("U21", &[ACCOUNT, (RETRY, "waits_are_spread_and_bounded")]),
     ("U24", &[ACCOUNT, (FAULTS, "a_wrong_key_appears_nowhere")]),
     ("U25", &[ACCOUNT, (RETRY, "no_seat_retries_with_a_refused_key")]),
@@ -127,7 +130,7 @@ const PROVED: &[(&str, &[Proof])] = &[
         &[
             (LIMITS, "the_others_wait_as_long_as_one_was_told"),
             (
-                "parallel-llm-provider/src/gate/tests.rs",
+                "parallel-llm-provider/src/pace/gate/tests.rs",
                 "a_wait_is_what_was_requested_or_else_grows_from_a_second_to_eight",
             ),
         ],
@@ -137,7 +140,7 @@ const PROVED: &[(&str, &[Proof])] = &[
         &[
             (LIMITS, "of_a_hundred_calls_only_those_under_way_meet_the_limit_and_one_asks_for_the_rest"),
             (
-                "parallel-llm-provider/src/gate/tests.rs",
+                "parallel-llm-provider/src/pace/gate/tests.rs",
                 "a_hundred_calls_come_back_one_first_and_the_others_spread",
             ),
             ("parallel-llm-engine/tests/retry.rs", "a_key_has_a_retry_budget"),

@@ -1,7 +1,7 @@
 //! One request and its reply, read part by part.
 //!
-//! A [codec](crate::codec) writes the request, [`crate::reply`] reads the answer, [`crate::classify`] and
-//! [`crate::transport`] classify errors.
+//! A [codec](crate::codec) writes the request, [`crate::read::reply`] reads the answer, [`crate::wire::classify`] and
+//! [`crate::connection::transport`] classify errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +14,17 @@ use parallel_llm_engine::request::VIA_HEADER;
 use parallel_llm_engine::{Failure, Finish};
 use reqwest::Response;
 
-use crate::admission::Admitted;
-use crate::api_key::ApiKey;
-use crate::classify::{self, Origin, Scope};
-use crate::endpoint::Endpoint;
-use crate::guarded::GuardedBody;
-use crate::http::PooledClient;
-use crate::reply::{Parts, Reply};
-use crate::{codec, http as pooled};
+use super::guarded::GuardedBody;
+use crate::codec;
+use crate::connection::endpoint::Endpoint;
+use crate::connection::http as pooled;
+use crate::connection::http::PooledClient;
+use crate::pace::admission::Admitted;
+use crate::providers::api_key::ApiKey;
+use crate::read::reply::{Parts, Reply};
+use crate::wire::classify::{self, Origin, Scope};
 
-use super::Shared;
+use super::shared::Shared;
 
 /// The most bytes read of an error's body. Real ones are under 4 kB; HTML pages are not worth more.
 const ERROR_BYTES_MAX: usize = 64 * 1024;

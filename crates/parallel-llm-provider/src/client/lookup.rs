@@ -7,13 +7,16 @@ use parallel_llm_engine::port::Charge;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId};
 
+use super::date;
 use crate::codec::Address;
-use crate::credit::Credit;
-use crate::endpoint::Endpoint;
-use crate::{charge, date, http as pooled, models};
+use crate::connection::endpoint::Endpoint;
+use crate::connection::http as pooled;
+use crate::money::credit::Credit;
+use crate::money::{charge, models};
 
 use super::exchange::refusal;
-use super::{Provider, Shared};
+use super::provider::Provider;
+use super::shared::Shared;
 
 /// The longest list of models. Four hundred models take one and a half megabytes.
 const MODELS_BYTES_MAX: usize = 32 * 1024 * 1024;

@@ -1,7 +1,7 @@
 //! The protocols: how a call is written and how its reply is read.
 //!
-//! A [`Codec`] is pure. What all protocols share is elsewhere: [`crate::sse`] splits bytes into events,
-//! [`crate::reply`] builds a reply from pieces, [`crate::classify`] classifies errors. Differences between providers of
+//! A [`Codec`] is pure. What all protocols share is elsewhere: [`crate::wire::sse`] splits bytes into events,
+//! [`crate::read::reply`] builds a reply from pieces, [`crate::wire::classify`] classifies errors. Differences between providers of
 //! one protocol are in their [`Dialect`].
 
 mod chat;
@@ -14,7 +14,7 @@ use std::fmt;
 use parallel_llm_engine::port::Call;
 use parallel_llm_engine::{PicoUsd, Usage};
 
-use crate::dialect::{Dialect, Protocol};
+use crate::providers::dialect::{Dialect, Protocol};
 use crate::wire::error::ErrorBody;
 
 /// One protocol.

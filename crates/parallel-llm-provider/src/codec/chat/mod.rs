@@ -16,7 +16,7 @@ use self::request::{
     ChatContent, ChatPart, ChatRequest, Include, IncludeUsage, ResponseFormat, ThinkingField,
 };
 use super::{Address, Codec, Declined, Piece};
-use crate::dialect::{CapField, Dialect, EffortField, UsageRequest};
+use crate::providers::dialect::{CapField, Dialect, EffortField, UsageRequest};
 use crate::wire::error::ErrorBody;
 use crate::wire::loose;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::known::Known;
+use crate::providers::known::Known;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{CallerSlot, ModelRef, ProviderId, RunId, SeatNumber};
 use serde_json::Value;
@@ -72,7 +72,7 @@ fn each_provider_gets_what_it_knows() {
     let call = Call { temperature: Some(1.75), effort: Some(Effort::High), ..call() };
     let off = Call { temperature: Some(0.0), effort: Some(Effort::None), ..call.clone() };
     let mut shown = String::new();
-    let chat = |dialect: &Dialect| dialect.protocol == crate::dialect::Protocol::Chat;
+    let chat = |dialect: &Dialect| dialect.protocol == crate::providers::dialect::Protocol::Chat;
     let known = Known::ALL.iter().map(|known| (known.id, known.dialect)).chain(Known::KINDS.iter().copied());
     for (id, dialect) in known.filter(|(_, dialect)| chat(dialect)) {
         shown.push_str(&format!("{id}\n  {}\n  {}\n", options(&call, &dialect), options(&off, &dialect)));

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use self::request::{GeminiContent, GeminiRequest, GenerationConfig, InlineData, ThinkingConfig};
 use self::response::{Candidate, GeminiUsage, Response};
 use super::{Address, Codec, Declined, Piece, Spent};
-use crate::dialect::Dialect;
+use crate::providers::dialect::Dialect;
 use crate::wire::error::ErrorBody;
 use crate::wire::loose;
 

@@ -12,8 +12,8 @@ use parallel_llm_engine::{Code, Failure};
 use serde_json::Value;
 use url::Url;
 
-use crate::retry_after;
-use crate::scrubber::Scrubber;
+use super::retry_after;
+use crate::providers::scrubber::Scrubber;
 use crate::wire::error::ErrorBody;
 
 /// A wait this short is worth it even if the limit is a daily one.

@@ -17,7 +17,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use url::Url;
 
-use crate::endpoint::is_loopback;
+use super::endpoint::is_loopback;
 
 /// How long an idle connection is kept: long enough for the next run of a conversation, short enough to free the memory
 /// of a burst within a minute.

@@ -1,7 +1,7 @@
 //! Decides when a call may be sent, and learns from its reply.
 //!
-//! Combines the [concurrency limits](crate::concurrency), the rate limit [gates](crate::gate) and the [circuit
-//! breakers](crate::breaker). Invariants: a call that waits at a gate holds no slot; a call that waits for a slot has
+//! Combines the [concurrency limits](super::concurrency), the rate limit [gates](super::gate) and the [circuit
+//! breakers](super::breaker). Invariants: a call that waits at a gate holds no slot; a call that waits for a slot has
 //! not entered a gate; a call that is dropped at any step gives back everything it holds.
 
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use std::time::Duration;
 use parallel_llm_engine::port::ReplyPart;
 use parallel_llm_engine::{Code, Failure, ModelRef};
 
-use crate::breaker::{Breakers, Circuit, Token};
-use crate::classify::Scope;
-use crate::concurrency::{CallSlot, ConcurrencyLimits, SlotRequest};
-use crate::gate::{Gates, Pass, Waiter};
+use super::breaker::{Breakers, Circuit, Token};
+use super::concurrency::{CallSlot, ConcurrencyLimits, SlotRequest};
+use super::gate::{Gates, Pass, Waiter};
+use crate::wire::classify::Scope;
 
 /// Everything that is checked before a call is sent.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::concurrency::Share;
+    use crate::pace::concurrency::Share;
 
     const RUN: &SlotRequest = &SlotRequest {
         run_id: RunId::from_parts(1_700_000_000_000, 1),

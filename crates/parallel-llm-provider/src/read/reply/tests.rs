@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use super::*;
 use crate::codec;
-use crate::dialect::Protocol;
-use crate::scrubber::Scrubber;
+use crate::providers::dialect::Protocol;
+use crate::providers::scrubber::Scrubber;
 use proptest::prelude::*;
 
 fn origin() -> Origin {

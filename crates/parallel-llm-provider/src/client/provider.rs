@@ -1,38 +1,30 @@
-//! The client: the configured providers, and what their requests share: keys, headers, limits, and the scrubber.
-//!
-//! [`exchange`] makes a call, [`lookup`] fetches small documents. Every failure and every name that leaves passes the
-//! [scrubber](crate::scrubber) once.
-
-mod exchange;
-mod lookup;
+//! The configured providers, as the engine calls them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit};
 use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
-use parallel_llm_engine::value::next::{Advice, Next};
-use parallel_llm_engine::{Code, Failure, Lineage, ModelRef, ProviderId};
+use parallel_llm_engine::value::next::Advice;
+use parallel_llm_engine::{Code, Failure, ModelRef, ProviderId};
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use crate::admission::Admission;
-use crate::api_key::ApiKey;
-use crate::breaker::Circuit;
-use crate::classify::Origin;
-use crate::concurrency::{ConcurrencyLimits, Share, SlotRequest};
-use crate::endpoint::Endpoint;
-use crate::http::Http;
-use crate::scrubber::Scrubber;
-use crate::traces::Traces;
-use crate::{codec, transport};
+use crate::connection::endpoint::Endpoint;
+use crate::connection::http::Http;
+use crate::connection::traces::Traces;
+use crate::pace::admission::Admission;
+use crate::pace::breaker::Circuit;
+use crate::pace::concurrency::{ConcurrencyLimits, Share, SlotRequest};
+use crate::providers::api_key::ApiKey;
+use crate::providers::scrubber::Scrubber;
 
-use exchange::Exchange;
+use super::exchange::Exchange;
+use super::shared::Shared;
 
 /// The most connections that may end their bodies at once after their replies have ended; further ones are closed.
 const LINGERING_MAX: usize = 64;
@@ -86,21 +78,7 @@ impl Default for ProviderConfig {
 /// All configured providers. Cheap to clone; clones share connections and limits.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    endpoints: BTreeMap<ProviderId, Arc<Endpoint>>,
-    unusable: BTreeMap<ProviderId, Failure>,
-    app_headers: HeaderMap,
-    traces: Traces,
-    http: Http,
-    admission: Admission,
-    scrubber: Scrubber,
-    process_id: String,
-    lingering: Arc<Semaphore>,
-    tasks: TaskTracker,
+    pub(super) shared: Arc<Shared>,
 }
 
 impl Provider {
@@ -178,74 +156,6 @@ impl Caller for Provider {
         let (shared, provider) = (Arc::clone(&self.shared), model.provider.clone());
         let generation_id = generation_id.to_owned();
         async move { shared.fetch_charge(&provider, &generation_id).await }.boxed()
-    }
-}
-
-impl Shared {
-    fn endpoint(&self, id: &ProviderId) -> Result<&Arc<Endpoint>, Failure> {
-        self.endpoints.get(id).ok_or_else(|| {
-            if let Some(failure) = self.unusable.get(id) {
-                return failure.clone();
-            }
-            let failure = Failure::new(Code::SettingsInvalid, format!("no provider `{id}` is configured"));
-            failure.with_next(Next::choose_one(self.endpoints.keys().map(|id| &id.0)))
-        })
-    }
-
-    fn transport_failure(&self, endpoint: &Endpoint, error: &reqwest::Error) -> Failure {
-        transport::failure(endpoint, self.http.connect_timeout_ms(), error)
-    }
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one look at the wall clock: a `Retry-After` may be a date"
-    )]
-    fn origin(&self, endpoint: &Endpoint) -> Origin {
-        Origin {
-            provider: endpoint.id().0.clone(),
-            now: SystemTime::now(),
-            scrubber: self.scrubber.clone(),
-            optional_fields: Vec::new(),
-            refused_key_advice: endpoint.refused_key_advice().to_vec(),
-        }
-    }
-
-    /// The key of an endpoint, which the scrubber removes from text from now on. A failure may quote the program that
-    /// stores the key.
-    async fn key(&self, endpoint: &Endpoint) -> Result<Option<ApiKey>, Failure> {
-        let key = endpoint.key().await.map_err(|failure| self.scrubber.clean(failure))?;
-        if let Some(key) = &key {
-            self.scrubber.learn(key.secret());
-        }
-        Ok(key)
-    }
-
-    /// The headers of a request: the user's, the app's, the protocol's, and the key. A later one replaces an earlier
-    /// one.
-    fn headers(&self, endpoint: &Endpoint, key: Option<&ApiKey>, accept: &'static str) -> HeaderMap {
-        let mut headers = endpoint.headers().clone();
-        if endpoint.dialect().routes {
-            headers.extend(self.app_headers.clone());
-        }
-        for (name, value) in codec::of(endpoint.dialect().protocol).headers() {
-            headers.insert(*name, HeaderValue::from_static(value));
-        }
-        headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
-        if let Some(key) = key {
-            let (name, value) = key.header(endpoint.dialect().key_header);
-            headers.insert(name, value);
-        }
-        headers
-    }
-
-    /// The header with the servers that a question passed through, this process last; `None` for a provider that cannot
-    /// be a server of this program, and so learns nothing of others.
-    fn via(&self, endpoint: &Endpoint, lineage: &Lineage) -> Option<HeaderValue> {
-        if self.process_id.is_empty() || !endpoint.is_users_own() {
-            return None;
-        }
-        let passed = lineage.via.iter().map(String::as_str).chain([self.process_id.as_str()]);
-        HeaderValue::from_str(&passed.collect::<Vec<_>>().join(", ")).ok()
     }
 }
 

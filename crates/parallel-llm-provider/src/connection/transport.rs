@@ -9,7 +9,7 @@ use std::io;
 use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 
-use crate::endpoint::Endpoint;
+use super::endpoint::Endpoint;
 
 /// The failure for an error of the HTTP client, with all its causes.
 pub(crate) fn failure(endpoint: &Endpoint, connect_timeout_ms: u64, error: &reqwest::Error) -> Failure {

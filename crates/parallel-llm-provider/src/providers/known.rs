@@ -3,8 +3,8 @@
 //! A provider that is missing here can be used through its base URL as a generic chat server; adding one takes a row
 //! here and a row in the test of quirks. Source of each row: the provider's documentation of August to November 2026.
 
-use crate::billing::Billing;
-use crate::dialect::{Dialect, KeyRule};
+use super::billing::Billing;
+use super::dialect::{Dialect, KeyRule};
 
 /// A provider known by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,7 +112,7 @@ const LOCAL: Dialect = Dialect { billing: Billing::Stops, ..Dialect::OPENAI_COMP
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::Endpoint;
+    use crate::connection::endpoint::Endpoint;
     use parallel_llm_engine::ProviderId;
     use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
 

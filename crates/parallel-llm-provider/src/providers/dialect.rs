@@ -1,13 +1,13 @@
 //! The differences between providers, as data.
 //!
 //! One client serves all providers; the differences are in a [`Dialect`], so that a new provider is a row of
-//! [`known`](crate::known) and a test. Replies are read the same way for all providers of a protocol: every known field
+//! [`known`](super::known) and a test. Replies are read the same way for all providers of a protocol: every known field
 //! for usage, reasoning and errors is tried.
 
 use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::{Code, Effort, Failure, Message, ProviderId};
 
-use crate::billing::Billing;
+use super::billing::Billing;
 
 /// The protocol: how a call is written and how its reply is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,11 +15,11 @@ use parallel_llm_engine::port::{ReplyEnd, ReplyPart};
 use parallel_llm_engine::{Code, Failure, Finish};
 use serde_json::value::RawValue;
 
-use crate::classify::{self, Origin};
+use super::template::EventTemplate;
 use crate::codec::{Codec, Declined, Piece, Spent};
-use crate::sse::{Decoder, LINE_BYTES_MAX, Step};
-use crate::template::EventTemplate;
+use crate::wire::classify::{self, Origin};
 use crate::wire::error::ErrorBody;
+use crate::wire::sse::{Decoder, LINE_BYTES_MAX, Step};
 
 /// The longest answer. The largest output caps, a million tokens, are half of it in English.
 const TEXT_BYTES_MAX: usize = 8 * 1024 * 1024;

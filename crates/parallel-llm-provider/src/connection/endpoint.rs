@@ -14,10 +14,10 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::{Host, Url};
 
-use crate::api_key::ApiKey;
 use crate::codec::Address;
-use crate::dialect::{Dialect, KeyRule};
-use crate::known::Known;
+use crate::providers::api_key::ApiKey;
+use crate::providers::dialect::{Dialect, KeyRule};
+use crate::providers::known::Known;
 
 /// How long to wait before fetching a missing key again: the key store may have been locked. Otherwise each seat of a
 /// panel would wait for the same failure.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::codec;
-use crate::dialect::Protocol;
+use crate::providers::dialect::Protocol;
 
 /// 2026-11-20 12:00:00 UTC.
 fn origin() -> Origin {

@@ -46,7 +46,7 @@ impl fmt::Debug for EventTemplate {
 mod tests {
     use super::*;
     use crate::codec;
-    use crate::dialect::Protocol;
+    use crate::providers::dialect::Protocol;
 
     const EVENT: &str =
         r#"{"id":"gen-1","choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":null}]}"#;

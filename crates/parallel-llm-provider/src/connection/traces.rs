@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::Call;
 use parallel_llm_engine::value::trace::{TRACE_PARENT, TRACE_STATE, TraceContext, TraceId};
 
-use crate::endpoint::Endpoint;
+use super::endpoint::Endpoint;
 
 const PARENT: HeaderName = HeaderName::from_static(TRACE_PARENT);
 const STATE: HeaderName = HeaderName::from_static(TRACE_STATE);
@@ -71,7 +71,7 @@ mod tests {
     use parallel_llm_engine::{CallerSlot, Lineage, ModelRef, ProviderId, RunId, SeatNumber};
 
     use super::*;
-    use crate::dialect::Dialect;
+    use crate::providers::dialect::Dialect;
 
     const CALLER: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 

@@ -4,7 +4,7 @@ use parallel_llm_engine::{Code, Failure, PicoUsd};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::models;
+use super::models;
 use crate::wire::loose;
 
 /// How often a limit can reset.

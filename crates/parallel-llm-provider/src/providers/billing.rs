@@ -47,8 +47,8 @@ impl Billing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::Dialect;
-    use crate::known::Known;
+    use crate::providers::dialect::Dialect;
+    use crate::providers::known::Known;
 
     #[test]
     fn every_known_provider_is_in_the_table() {

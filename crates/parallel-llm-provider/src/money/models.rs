@@ -11,14 +11,14 @@ use parallel_llm_engine::{Catalogue, Code, Failure, ModelInfo, PicoUsd, Price};
 use serde_json::value::RawValue;
 
 use crate::codec::{self, Address};
-use crate::dialect::{Dialect, ListPrices};
+use crate::providers::dialect::{Dialect, ListPrices};
 use crate::wire::loose;
 use crate::wire::model::{Fields, List};
 
 /// The date of the embedded list.
 pub const EMBEDDED_ON: &str = "2026-11-10";
 /// OpenRouter's list of that day, reduced to the fields that are read here.
-const EMBEDDED: &str = include_str!("../assets/models.json");
+const EMBEDDED: &str = include_str!("../../assets/models.json");
 /// The longest model id that is kept, in bytes, as in a model reference.
 const ID_BYTES_MAX: usize = 200;
 /// The longest display name, in characters.
@@ -216,8 +216,8 @@ mod tests {
     use parallel_llm_engine::ProviderId;
 
     use super::*;
-    use crate::endpoint::Endpoint;
-    use crate::known::Known;
+    use crate::connection::endpoint::Endpoint;
+    use crate::providers::known::Known;
 
     #[test]
     fn the_embedded_list_is_whole_and_not_live() {

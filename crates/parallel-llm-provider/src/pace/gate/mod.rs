@@ -19,7 +19,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::classify::Scope;
+use crate::wire::classify::Scope;
 
 /// The shortest and the longest wait if a 429 does not give one. A second is what providers usually ask for; after
 /// eight a failure is better than more waiting, as with the engine's own waits.

@@ -1,14 +1,14 @@
 //! An API key.
 //!
 //! Invariant: a key is never shown. It has no `Display`, its `Debug` is `***`, its memory is wiped when it is dropped,
-//! and the header made from it is marked sensitive. The [scrubber](crate::scrubber) removes keys from other text.
+//! and the header made from it is marked sensitive. The [scrubber](super::scrubber) removes keys from other text.
 
 use http::{HeaderName, HeaderValue, header};
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::dialect::KeyHeader;
+use super::dialect::KeyHeader;
 
 /// An API key: visible ASCII, never blank.
 #[derive(Clone)]

@@ -1,0 +1,4 @@
+//! A reply, read from its bytes.
+
+pub(super) mod reply;
+pub(super) mod template;
