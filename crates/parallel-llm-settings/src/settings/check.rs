@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
-use super::environment::Environment;
-use super::layer::Layer;
-use super::origin::Origin;
+use super::sources::environment::Environment;
+use super::sources::layer::Layer;
 use super::table::Setting;
+use super::value::origin::Origin;
 
 /// A program that decides whether an answer is correct.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,18 +12,18 @@ use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::Known;
 
-use super::alias::{self, Alias, AliasTable, Aliases};
-use super::file::Source;
-use super::invalid;
-use super::kind::{self, Kind, Value};
-use super::layer::{Entry, Layer};
-use super::origin::Origin;
-use super::persona;
-use super::preset::{self, Preset, Presets};
-use super::price::{self, PriceTable, SetPrice};
-use super::provider_table::{self, Table};
-use super::reader::{Item, Key, Reader, check_count, in_order};
+use super::providers::provider_table::{self, Table};
+use super::sources::file::Source;
+use super::sources::layer::{Entry, Layer};
+use super::sources::reader::{Item, Key, Reader, check_count, in_order};
 use super::table::{Reach, Setting};
+use super::tables::alias::{self, Alias, AliasTable, Aliases};
+use super::tables::persona;
+use super::tables::preset::{self, Preset, Presets};
+use super::tables::price::{self, PriceTable, SetPrice};
+use super::value::failure::invalid;
+use super::value::kind::{self, Kind, Value};
+use super::value::origin::Origin;
 
 /// The table of presets.
 const PRESETS: &str = "presets";

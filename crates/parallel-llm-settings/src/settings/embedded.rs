@@ -12,16 +12,19 @@ use parallel_llm_engine::{Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::{Dialect, Endpoint, Known};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::Settings;
 use super::document::Document;
-use super::environment::Environment;
-use super::kind::Value;
-use super::layer::{Entry, Layer};
-use super::origin::Origin;
-use super::provider::{USUAL_KIND, with_path};
-use super::provider_table::{self, HEADERS_MAX, check_name, kinds};
-use super::reader::check_count;
+use super::providers::provider::{ProviderKey, ProviderSettings};
+use super::providers::provider::{USUAL_KIND, with_path};
+use super::providers::provider_table::{self, HEADERS_MAX, check_name, kinds};
+use super::sources::environment::Environment;
+use super::sources::layer::{Entry, Layer};
+use super::sources::reader::check_count;
 use super::table::Setting;
-use super::{EffectiveValue, ProviderKey, ProviderSettings, Settings, invalid};
+use super::value::effective::EffectiveValue;
+use super::value::failure::invalid;
+use super::value::kind::Value;
+use super::value::origin::Origin;
 
 /// A provider that code sets up. What is `None` stays as it is, for a known provider as its row says.
 #[derive(Clone, Debug, Default)]

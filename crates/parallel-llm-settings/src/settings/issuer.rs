@@ -3,7 +3,7 @@
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 
-use super::layer::Layer;
+use super::sources::layer::Layer;
 use super::table::Setting;
 
 /// An identity server, and what its tokens grant besides their scopes.

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::Failure;
 
 use super::document::{Document, FileOwner, UserLimits};
-use super::environment::Environment;
-use super::layer::Layer;
-use super::{Settings, file, make_absolute};
+use super::sources::environment::Environment;
+use super::sources::file;
+use super::sources::layer::Layer;
+use super::{Settings, make_absolute};
 
 /// What becomes of a part that cannot be read.
 type OnMistake<'a> = &'a mut dyn FnMut(Failure) -> Result<(), Failure>;

@@ -1,42 +1,25 @@
 //! The settings: one typed value, resolved once from flags, environment, files and defaults.
 //!
-//! [`table`] defines every setting; the other modules read their values: [`environment`] and [`file`] find the text,
-//! [`document`] and [`kind`] parse it, [`layer`] merges the sources. Every value knows its origin.
+//! [`table`] defines every setting; the other modules read their values: [`sources`] finds the text and merges what it says,
+//! [`document`] and [`value`] parse it. Every value knows its origin.
 //!
 //! Invariant: nothing is silently ignored. Unknown names, invalid values, and project files that ask for more than the
 //! user allows are errors that name their location.
 
-mod alias;
 mod check;
-mod command;
-mod config_paths;
-mod database_url;
 mod document;
 mod embedded;
-mod environment;
-mod file;
-mod flow;
-mod host_info;
 mod issuer;
-mod kept;
-mod kind;
-mod layer;
 mod loading;
-mod named;
-mod origin;
-mod persona;
-mod preset;
-mod price;
-mod provider;
-mod provider_table;
-mod reader;
+mod providers;
 mod reference;
+mod sources;
 mod table;
+mod tables;
 mod telemetry;
 #[cfg(test)]
 mod tests;
-mod wait;
-mod words;
+mod value;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,37 +35,38 @@ use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, FileNames, ModelRef, PicoUsd, Price, Routing, value::nearest};
 
 use document::{Document, FileOwner};
-use layer::Layer;
-use provider::Sources;
+use providers::provider::Sources;
+use sources::environment::FOLDER;
+use sources::layer::Layer;
 use table::Setting;
+use value::failure::invalid;
 
-pub use alias::Aliases;
 pub use check::CheckSettings;
-pub use config_paths::ConfigPaths;
-pub use database_url::DatabaseUrl;
 pub use embedded::{EmbeddedProvider, check_headers, check_value};
-pub use environment::SEAT;
-pub use environment::is_known_variable;
-pub use environment::{Environment, Folders, system_root};
-pub use flow::{FlowErrors, FlowFile, FlowMistake, Flows, NamedFlow};
-pub use host_info::{HostInfo, Proxy};
 pub use issuer::IssuerSettings;
-pub use kept::{KeptKeys, read as read_kept, text as kept_text};
-pub use kind::split_models;
-pub use named::Named;
-pub use origin::{FileLocation, Origin};
-pub use preset::{Preset, Presets, is_built_in as is_built_in_preset};
-pub use provider::{ProviderKey, ProviderSettings};
+pub use providers::kept::{KeptKeys, read as read_kept, text as kept_text};
+pub use providers::provider::{ProviderKey, ProviderSettings};
 pub use reference::reference;
+pub use sources::config_paths::ConfigPaths;
+pub use sources::environment::SEAT;
+pub use sources::environment::is_known_variable;
+pub use sources::environment::{Environment, Folders, system_root};
+pub use sources::host_info::{HostInfo, Proxy};
+pub use tables::alias::Aliases;
+pub use tables::flow::{FlowErrors, FlowFile, FlowMistake, Flows, NamedFlow};
+pub use tables::named::Named;
+pub use tables::preset::{Preset, Presets, is_built_in as is_built_in_preset};
 pub use telemetry::{MetricsReach, TelemetrySettings};
-pub use wait::duration_ms;
+pub use value::database_url::DatabaseUrl;
+pub use value::effective::EffectiveValue;
+pub use value::kind::split_models;
+pub use value::origin::{FileLocation, Origin};
+pub use value::wait::duration_ms;
 
 /// The name of the database inside the data folder.
 const DATABASE: &str = "runs.db";
 /// The demo's own folder inside the data folder.
 const DEMO: &str = "demo";
-/// Our folder in XDG's folders.
-const FOLDER: &str = "parallel-llm-mcp";
 
 /// All settings, resolved.
 #[derive(Clone, Debug)]
@@ -208,17 +192,6 @@ pub struct Settings {
     pub shown: Vec<EffectiveValue>,
 }
 
-/// A resolved value, for display.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EffectiveValue {
-    /// The name of the setting, with its table if it is in one.
-    pub name: String,
-    /// Its text form; for a secret only whether it is set.
-    pub value: String,
-    /// Its origin.
-    pub origin: Origin,
-}
-
 impl Settings {
     /// The settings of a complete layer, with the tables of the user's and the project's file.
     fn of_documents(
@@ -230,30 +203,32 @@ impl Settings {
         let mut settings = Self::of_layer(layer)?;
         settings.check = check::read(layer, environment);
         settings.telemetry = telemetry::read(layer, environment);
-        settings.keys_file = kept::path(environment);
+        settings.keys_file = providers::kept::path(environment);
         settings.state_dir = environment.folders().map(|folders| folders.state.join(FOLDER));
         settings.config_paths = ConfigPaths::of(environment, current_dir);
-        let kept = settings.keys_file.as_deref().map(kept::read).transpose()?.unwrap_or_default();
+        let kept = settings.keys_file.as_deref().map(providers::kept::read).transpose()?.unwrap_or_default();
         let kept = (&kept, settings.keys_file.as_deref());
-        let (providers, shown) = provider::resolve(Sources { environment, tables: &user.providers, kept })?;
+        let (providers, shown) =
+            providers::provider::resolve(Sources { environment, tables: &user.providers, kept })?;
         settings.providers = providers;
         settings.shown.extend(shown);
-        settings.presets = preset::built_in();
+        settings.presets = tables::preset::built_in();
         settings.presets.extend(user.presets);
         settings.presets.extend(project.presets);
-        settings.flows_folder = flow::folder(environment, current_dir);
-        let flows = settings.flows_folder.iter().flat_map(|folder| flow::in_folder(folder));
+        settings.flows_folder = tables::flow::folder(environment, current_dir);
+        let flows = settings.flows_folder.iter().flat_map(|folder| tables::flow::in_folder(folder));
         settings.flows = flows.map(|named| settings.apart_from_presets(named)).collect();
-        alias::check(&user.aliases, &settings.providers)?;
+        tables::alias::check(&user.aliases, &settings.providers)?;
         settings.aliases = Aliases::of(&user.aliases);
-        settings.shown.extend(user.aliases.iter().map(|(name, alias)| alias::shown(name, alias)));
+        settings.shown.extend(user.aliases.iter().map(|(name, alias)| tables::alias::shown(name, alias)));
         let ids: Vec<_> = settings.providers.iter().map(|provider| provider.id.clone()).collect();
-        settings.prices = price::by_model(&user.prices, &ids);
-        settings.shown.extend(user.prices.iter().map(|(name, set)| price::shown(name, set)));
+        settings.prices = tables::price::by_model(&user.prices, &ids);
+        settings.shown.extend(user.prices.iter().map(|(name, set)| tables::price::shown(name, set)));
         let shown = user.personas.iter();
-        let shown = shown.map(|(name, (origin, persona))| persona::shown(name, persona, origin.clone()));
+        let shown =
+            shown.map(|(name, (origin, persona))| tables::persona::shown(name, persona, origin.clone()));
         settings.shown.extend(shown);
-        settings.personas = persona::built_in();
+        settings.personas = tables::persona::built_in();
         settings.personas.extend(user.personas.into_iter().map(|(name, (_, persona))| (name, persona)));
         settings.host_info = HostInfo::of(environment);
         Ok(settings)
@@ -310,9 +285,9 @@ impl Settings {
 
     fn equivalence(&self) -> Equivalence {
         match &*self.equivalence_model {
-            kind::OFF => Equivalence::Off,
-            kind::AUTO => {
-                let budget = self.presets.get(preset::BUDGET);
+            value::kind::OFF => Equivalence::Off,
+            value::kind::AUTO => {
+                let budget = self.presets.get(tables::preset::BUDGET);
                 Equivalence::CheapestOf(budget.and_then(|preset| preset.panel.clone()).unwrap_or_default())
             }
             model => Equivalence::Model(model.to_owned()),
@@ -390,8 +365,10 @@ impl Settings {
     /// The next steps for a key, if every provider on the panel needs one and none has one.
     pub fn panel_key_advice(&self) -> Option<Vec<Next>> {
         let is_provider = |name: &str| self.providers.iter().any(|provider| provider.id.0 == name);
-        let named =
-            self.panel.iter().filter_map(|model| kind::provider_of(&self.aliases.expand(model), is_provider));
+        let named = self
+            .panel
+            .iter()
+            .filter_map(|model| value::kind::provider_of(&self.aliases.expand(model), is_provider));
         let asked: Vec<&ProviderSettings> = named.filter_map(|id| self.provider(&id.0).ok()).collect();
         let lacks = |provider: &&ProviderSettings| {
             matches!(provider.key, ProviderKey::Missing) && provider.needs_key()
@@ -558,16 +535,6 @@ fn no_home_folder() -> Failure {
 
 /// Checks that this text is valid as the user's file at this path.
 pub fn check_user_text(path: &Path, text: &str) -> Result<(), Failure> {
-    let source = file::Source { path: path.to_owned(), text: text.to_owned() };
+    let source = sources::file::Source { path: path.to_owned(), text: text.to_owned() };
     Document::read(&source, FileOwner::User).map(drop)
-}
-
-/// A failure of the settings.
-fn invalid(message: impl AsRef<str>) -> Failure {
-    Failure::new(Code::SettingsInvalid, message)
-}
-
-/// The failure with a location in front.
-fn at(location: &dyn std::fmt::Display, failure: Failure) -> Failure {
-    Failure::new(failure.code, format!("{location}: {}", failure.message)).with_next(failure.next)
 }

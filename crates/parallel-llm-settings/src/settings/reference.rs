@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use parallel_llm_provider::{Known, Protocol};
 
-use super::environment::OTHERS;
-use super::file::PROJECT_FILE;
+use super::providers::provider_table;
+use super::sources::environment::OTHERS;
+use super::sources::file::PROJECT_FILE;
 use super::table::{Reach, Setting};
-use super::{persona, preset, price, provider_table};
+use super::tables::{persona, preset, price};
 
 /// The start of the page.
 const OPENING: &str = "\

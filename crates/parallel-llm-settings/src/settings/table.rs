@@ -1,15 +1,15 @@
 //! The table of all flat settings: name, kind, default with its reason, and who may set it.
 //!
 //! Files, environment, flags, `config show` and the reference page all use this table. Settings of single providers are
-//! in [`super::provider`]. Invariants: every default is valid, and names follow one pattern in files (`max_tokens`) and
+//! in [`super::providers::provider`]. Invariants: every default is valid, and names follow one pattern in files (`max_tokens`) and
 //! in the environment (`PARALLEL_LLM_MAX_TOKENS`).
 
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::value::nearest;
 
-use super::invalid;
-use super::kind::{FileNameOf, Kind, Value};
+use super::value::failure::invalid;
+use super::value::kind::{FileNameOf, Kind, Value};
 
 /// The prefix of our variables.
 pub(super) const PREFIX: &str = "PARALLEL_LLM_";

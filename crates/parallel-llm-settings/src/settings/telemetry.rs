@@ -13,13 +13,13 @@ use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 
 use super::Settings;
-use super::environment::{
+use super::sources::environment::{
     COLLECTOR, COLLECTOR_HEADERS, EXPORT_DISABLED, Environment, RESOURCE, SERVICE_NAME, TRACE_PARENT,
     TRACE_STATE,
 };
-use super::layer::Layer;
-use super::origin::Origin;
+use super::sources::layer::Layer;
 use super::table::Setting;
+use super::value::origin::Origin;
 
 /// The most headers, and the most facts: many times what a collector needs.
 const PAIRS_MAX: usize = 32;

@@ -10,31 +10,32 @@ use parallel_llm_engine::request::panel::WrittenReference;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_provider::embedded_catalogue;
 
-use super::kind::read_model;
-use super::origin::Origin;
-use super::provider::ProviderSettings;
-use super::reader::{Item, Key, Reader};
-use super::{EffectiveValue, invalid};
+use crate::settings::providers::provider::ProviderSettings;
+use crate::settings::sources::reader::{Item, Key, Reader};
+use crate::settings::value::effective::EffectiveValue;
+use crate::settings::value::failure::invalid;
+use crate::settings::value::kind::read_model;
+use crate::settings::value::origin::Origin;
 
 /// Longest name in bytes; it is typed by hand.
 const NAME_BYTES_MAX: usize = 40;
 
 /// An alias and the location that defines it.
 #[derive(Clone, Debug)]
-pub(super) struct Alias {
-    pub(super) target: String,
-    pub(super) origin: Origin,
+pub(in crate::settings) struct Alias {
+    pub(in crate::settings) target: String,
+    pub(in crate::settings) origin: Origin,
 }
 
 /// Aliases by name.
-pub(super) type AliasTable = BTreeMap<String, Alias>;
+pub(in crate::settings) type AliasTable = BTreeMap<String, Alias>;
 
 /// The user's own names for models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aliases(BTreeMap<String, String>);
 
 impl Aliases {
-    pub(super) fn of(table: &AliasTable) -> Self {
+    pub(in crate::settings) fn of(table: &AliasTable) -> Self {
         Self(table.iter().map(|(name, alias)| (name.clone(), alias.target.clone())).collect())
     }
 
@@ -79,7 +80,11 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Parses one alias.
-pub(super) fn read(reader: Reader<'_>, name: &Key<'_>, value: &Item<'_>) -> Result<String, Failure> {
+pub(in crate::settings) fn read(
+    reader: Reader<'_>,
+    name: &Key<'_>,
+    value: &Item<'_>,
+) -> Result<String, Failure> {
     if !is_name(name.get_ref()) {
         let message = format!(
             "the name of an alias has 1 to {NAME_BYTES_MAX} lower-case letters, digits, `-`, `_` or `.`, not `{}`",
@@ -92,13 +97,13 @@ pub(super) fn read(reader: Reader<'_>, name: &Key<'_>, value: &Item<'_>) -> Resu
 }
 
 /// Fails if an alias leads back to itself, or hides a provider or a model.
-pub(super) fn check(table: &AliasTable, providers: &[ProviderSettings]) -> Result<(), Failure> {
+pub(in crate::settings) fn check(table: &AliasTable, providers: &[ProviderSettings]) -> Result<(), Failure> {
     let aliases = Aliases::of(table);
     for (name, alias) in table {
         let refuse = |message: String, next: Vec<Next>| {
             let failure = invalid(message).with_next(next);
             match &alias.origin {
-                Origin::User(location) => super::at(location, failure),
+                Origin::User(location) => crate::settings::value::failure::at(location, failure),
                 _ => failure,
             }
         };
@@ -130,7 +135,7 @@ fn hidden_model(name: &str, target: &str) -> Option<String> {
 }
 
 /// The value to show of an alias.
-pub(super) fn shown(name: &str, alias: &Alias) -> EffectiveValue {
+pub(in crate::settings) fn shown(name: &str, alias: &Alias) -> EffectiveValue {
     EffectiveValue {
         name: format!("aliases.{name}"),
         value: alias.target.clone(),

@@ -5,13 +5,14 @@ use std::path::Path;
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next::Advice;
 
-use super::{invalid, words};
+use super::failure::invalid;
+use super::words;
 
 /// Most words of a command.
 const WORDS_MAX: usize = 64;
 
 /// A program and its arguments in one text, split like a shell does, without other shell syntax.
-pub(super) fn of_text(name: &str, text: &str) -> Result<Vec<String>, Failure> {
+pub(in crate::settings) fn of_text(name: &str, text: &str) -> Result<Vec<String>, Failure> {
     if let Some(sign) = words::shell_syntax(text) {
         let message = format!("`{name}` is run without a shell, which alone understands `{sign}`");
         let next = Advice::QuoteOrShell;
@@ -24,7 +25,7 @@ pub(super) fn of_text(name: &str, text: &str) -> Result<Vec<String>, Failure> {
 }
 
 /// A program and its arguments as separate words.
-pub(super) fn of_words(name: &str, words: Vec<String>) -> Result<Vec<String>, Failure> {
+pub(in crate::settings) fn of_words(name: &str, words: Vec<String>) -> Result<Vec<String>, Failure> {
     let count = words.len();
     if count > WORDS_MAX {
         return Err(invalid(format!("there are {count} words in `{name}`; at most {WORDS_MAX} are read")));
@@ -37,6 +38,6 @@ pub(super) fn of_words(name: &str, words: Vec<String>) -> Result<Vec<String>, Fa
 }
 
 /// Whether a program is named by a path, and not by a name to be found in `PATH`.
-pub(super) fn is_path(program: &str) -> bool {
+pub(in crate::settings) fn is_path(program: &str) -> bool {
     Path::new(program).components().count() > 1
 }

@@ -13,9 +13,12 @@ use parallel_llm_engine::{Code, Failure};
 use secrecy::{ExposeSecret, SecretString};
 use toml::de::DeTable;
 
-use super::environment::Environment;
-use super::reader::Reader;
-use super::{FOLDER, file, invalid, provider_table};
+use super::provider_table;
+use crate::settings::sources::environment::Environment;
+use crate::settings::sources::environment::FOLDER;
+use crate::settings::sources::file;
+use crate::settings::sources::reader::Reader;
+use crate::settings::value::failure::invalid;
 
 /// The name of the file in our configuration folder.
 const KEYS_FILE: &str = "keys.toml";
@@ -33,7 +36,7 @@ const ATTEMPTS_MAX: usize = 16;
 pub type KeptKeys = BTreeMap<String, SecretString>;
 
 /// The path of the file; `None` without a home folder.
-pub(super) fn path(environment: &Environment) -> Option<PathBuf> {
+pub(in crate::settings) fn path(environment: &Environment) -> Option<PathBuf> {
     environment.folders().map(|folders| folders.config.join(FOLDER).join(KEYS_FILE))
 }
 

@@ -57,7 +57,7 @@ impl fmt::Display for Origin {
 
 /// The flag of a setting. It omits the currency and `command`, which the help explains: `budget_usd` is `--budget`,
 /// `check_command` is `--check`.
-pub(super) fn flag(name: &str) -> String {
+pub(in crate::settings) fn flag(name: &str) -> String {
     let short = ["_usd", "_command"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     format!("--{}", short.replace('_', "-"))
 }

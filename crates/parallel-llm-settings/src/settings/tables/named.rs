@@ -8,9 +8,10 @@ use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, RunRequest};
 
 use super::flow::{FlowErrors, FlowFile, NamedFlow};
-use super::origin::Origin;
 use super::preset::Preset;
-use super::{Settings, invalid};
+use crate::settings::Settings;
+use crate::settings::value::failure::invalid;
+use crate::settings::value::origin::Origin;
 
 /// What a name after `--preset` stands for.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +76,10 @@ impl Settings {
     }
 
     /// The flow, refused if the user or the project has a preset of its name: a name has one meaning.
-    pub(super) fn apart_from_presets(&self, (name, file): (String, FlowFile)) -> (String, FlowFile) {
+    pub(in crate::settings) fn apart_from_presets(
+        &self,
+        (name, file): (String, FlowFile),
+    ) -> (String, FlowFile) {
         let Some(preset) = self.presets.get(&name).filter(|preset| preset.origin != Origin::Default) else {
             return (name, file);
         };

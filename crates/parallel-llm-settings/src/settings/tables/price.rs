@@ -7,15 +7,16 @@ use std::collections::BTreeMap;
 use parallel_llm_engine::request::panel::{DEFAULT_PROVIDER, PanelEntry};
 use parallel_llm_engine::{Failure, ModelRef, PicoUsd, Price, ProviderId};
 
-use super::kind::{Kind, Value};
-use super::origin::Origin;
-use super::reader::{Item, Key, Reader, in_order};
-use super::{EffectiveValue, invalid};
+use crate::settings::sources::reader::{Item, Key, Reader, in_order};
+use crate::settings::value::effective::EffectiveValue;
+use crate::settings::value::failure::invalid;
+use crate::settings::value::kind::{Kind, Value};
+use crate::settings::value::origin::Origin;
 
 /// The syntax of a price.
 pub(super) const WRITTEN: &str = "\"lab/model\" = { input_usd_per_million = 2, output_usd_per_million = 10 }";
 /// The keys of a price.
-pub(super) const KEYS: &[(&str, &str)] = &[
+pub(in crate::settings) const KEYS: &[(&str, &str)] = &[
     ("input_usd_per_million", "what a million tokens sent cost, in USD"),
     ("output_usd_per_million", "what a million tokens received cost, in USD, reasoning included"),
     ("request_usd", "what each request costs besides, in USD; left out if nothing"),
@@ -25,16 +26,20 @@ const MILLION: i64 = 1_000_000;
 
 /// A price and the location that sets it.
 #[derive(Clone, Debug)]
-pub(super) struct SetPrice {
-    pub(super) price: Price,
-    pub(super) origin: Origin,
+pub(in crate::settings) struct SetPrice {
+    pub(in crate::settings) price: Price,
+    pub(in crate::settings) origin: Origin,
 }
 
 /// Prices by the model as it is written.
-pub(super) type PriceTable = BTreeMap<String, SetPrice>;
+pub(in crate::settings) type PriceTable = BTreeMap<String, SetPrice>;
 
 /// Parses one price.
-pub(super) fn read(reader: Reader<'_>, name: &Key<'_>, value: &Item<'_>) -> Result<Price, Failure> {
+pub(in crate::settings) fn read(
+    reader: Reader<'_>,
+    name: &Key<'_>,
+    value: &Item<'_>,
+) -> Result<Price, Failure> {
     let (mut input, mut output, mut request) = (None, None, PicoUsd::ZERO);
     for (key, item) in in_order(reader.table(name.get_ref(), value, WRITTEN)?) {
         let amount = || match reader.value(key.get_ref(), Kind::Usd, item)? {
@@ -62,7 +67,10 @@ const fn per_token(per_million: PicoUsd) -> PicoUsd {
 }
 
 /// The prices by model. Names are read as the panel reads them.
-pub(super) fn by_model(table: &PriceTable, providers: &[ProviderId]) -> BTreeMap<ModelRef, Price> {
+pub(in crate::settings) fn by_model(
+    table: &PriceTable,
+    providers: &[ProviderId],
+) -> BTreeMap<ModelRef, Price> {
     let default = ProviderId(DEFAULT_PROVIDER.to_owned());
     let is_provider = |id: &str| providers.iter().any(|known| known.0 == id);
     let read = |(name, set): (&String, &SetPrice)| {
@@ -73,7 +81,7 @@ pub(super) fn by_model(table: &PriceTable, providers: &[ProviderId]) -> BTreeMap
 }
 
 /// The value to show of a price.
-pub(super) fn shown(name: &str, set: &SetPrice) -> EffectiveValue {
+pub(in crate::settings) fn shown(name: &str, set: &SetPrice) -> EffectiveValue {
     let per_million = |amount: PicoUsd| amount.times(MILLION.unsigned_abs());
     let Price { input, output, request, .. } = set.price;
     let besides = if request > PicoUsd::ZERO { format!(", {request} a request") } else { String::new() };

@@ -9,13 +9,13 @@ use parallel_llm_engine::value::nearest::{nearest, suggest};
 use parallel_llm_engine::value::next::{Advice, Next};
 use toml::de::{DeTable, DeValue};
 
-use super::super::file::Source;
-use super::super::invalid;
-use super::super::kind::{Kind, Value};
 use super::super::preset;
-use super::super::reader::{Item, Key, Reader, in_order, noun, read_single};
-use super::super::table::Setting;
 use super::{FlowErrors, NamedFlow};
+use crate::settings::sources::file::Source;
+use crate::settings::sources::reader::{Item, Key, Reader, in_order, noun, read_single};
+use crate::settings::table::Setting;
+use crate::settings::value::failure::invalid;
+use crate::settings::value::kind::{Kind, Value};
 
 const ABOUT: &str = "about";
 const BUDGET: &str = "budget_usd";

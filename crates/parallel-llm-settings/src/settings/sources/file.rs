@@ -1,6 +1,6 @@
 //! Finds the settings files and reads their text, up to a bound.
 //!
-//! [`super::document`] parses the text.
+//! [`crate::settings::document`] parses the text.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 
+use super::environment::FOLDER;
 use super::environment::{CONFIG, Environment};
-use super::{FOLDER, invalid};
+use crate::settings::value::failure::invalid;
 
 /// The name of the user file in our configuration folder.
 const USER_FILE: &str = "config.toml";
 /// The name of a project file.
-pub(super) const PROJECT_FILE: &str = ".parallel-llm.toml";
+pub(in crate::settings) const PROJECT_FILE: &str = ".parallel-llm.toml";
 /// Largest file in bytes: a thousand times as long as anyone writes by hand.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Most folders searched for a project file; deeper trees are not made by hand.
@@ -23,13 +24,16 @@ const FOLDERS_MAX: usize = 64;
 
 /// A file and its text.
 #[derive(Debug)]
-pub(super) struct Source {
-    pub(super) path: PathBuf,
-    pub(super) text: String,
+pub(in crate::settings) struct Source {
+    pub(in crate::settings) path: PathBuf,
+    pub(in crate::settings) text: String,
 }
 
 /// The user's file: the one named by the environment, which must exist, or XDG's, which may be missing.
-pub(super) fn user(environment: &Environment, current_dir: &Path) -> Result<Option<Source>, Failure> {
+pub(in crate::settings) fn user(
+    environment: &Environment,
+    current_dir: &Path,
+) -> Result<Option<Source>, Failure> {
     if let Some(named) = environment.text(CONFIG)? {
         let path = current_dir.join(named);
         let missing = || {
@@ -47,7 +51,7 @@ pub(super) fn user(environment: &Environment, current_dir: &Path) -> Result<Opti
 }
 
 /// The path of the user's file, which may not exist; `None` without a home folder.
-pub(super) fn user_path(environment: &Environment, current_dir: &Path) -> Option<PathBuf> {
+pub(in crate::settings) fn user_path(environment: &Environment, current_dir: &Path) -> Option<PathBuf> {
     if let Ok(Some(named)) = environment.text(CONFIG) {
         return Some(current_dir.join(named));
     }
@@ -56,7 +60,10 @@ pub(super) fn user_path(environment: &Environment, current_dir: &Path) -> Option
 
 /// The project file: in the current folder or the nearest parent, up to the repository's root or the user's home.
 /// Outside of both only in the current folder, since parents may belong to others.
-pub(super) fn project(environment: &Environment, current_dir: &Path) -> Result<Option<Source>, Failure> {
+pub(in crate::settings) fn project(
+    environment: &Environment,
+    current_dir: &Path,
+) -> Result<Option<Source>, Failure> {
     let home = environment.folders().map(|folders| folders.home.as_path());
     let folders: Vec<&Path> = current_dir.ancestors().take(FOLDERS_MAX).collect();
     let is_top = |folder: &&Path| Some(*folder) == home || folder.join(".git").exists();
@@ -83,7 +90,7 @@ fn read(path: &Path) -> Result<Option<Source>, Failure> {
 }
 
 /// The bytes of a file, at most so many; `None` if there is no file. Fails with the reason.
-pub(super) fn contents(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, String> {
+pub(in crate::settings) fn contents(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, String> {
     match path.metadata() {
         // Opening anything else, such as a pipe, could block forever.
         Ok(metadata) if !metadata.is_file() => return Err("it is not a file".to_owned()),

@@ -14,35 +14,37 @@ use parallel_llm_engine::{Failure, value::nearest};
 use parallel_llm_provider::Known;
 use secrecy::SecretString;
 
-use super::command;
-use super::invalid;
-use super::kind::Value;
 use super::layer::{Entry, Layer};
-use super::origin::Origin;
-use super::table::{PREFIX, Setting};
+use crate::settings::table::{PREFIX, Setting};
+use crate::settings::value::command;
+use crate::settings::value::failure::invalid;
+use crate::settings::value::kind::Value;
+use crate::settings::value::origin::Origin;
 
+/// Our folder in XDG's folders.
+pub(in crate::settings) const FOLDER: &str = "parallel-llm-mcp";
 /// Names a different user file.
 pub(super) const CONFIG: &str = "PARALLEL_LLM_CONFIG";
 /// Tells a check command the number of the seat. The command may itself call this program.
 pub const SEAT: &str = "PARALLEL_LLM_SEAT";
 
 /// The collector's address, for every program.
-pub(super) const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+pub(in crate::settings) const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 /// Headers for the collector.
-pub(super) const COLLECTOR_HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+pub(in crate::settings) const COLLECTOR_HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 /// The name of this service.
-pub(super) const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
+pub(in crate::settings) const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
 /// Further facts about this service.
-pub(super) const RESOURCE: &str = "OTEL_RESOURCE_ATTRIBUTES";
+pub(in crate::settings) const RESOURCE: &str = "OTEL_RESOURCE_ATTRIBUTES";
 /// Turns the export off.
-pub(super) const EXPORT_DISABLED: &str = "OTEL_SDK_DISABLED";
+pub(in crate::settings) const EXPORT_DISABLED: &str = "OTEL_SDK_DISABLED";
 /// The trace in which a command is called.
-pub(super) const TRACE_PARENT: &str = "TRACEPARENT";
+pub(in crate::settings) const TRACE_PARENT: &str = "TRACEPARENT";
 /// What other systems say about that trace.
-pub(super) const TRACE_STATE: &str = "TRACESTATE";
+pub(in crate::settings) const TRACE_STATE: &str = "TRACESTATE";
 
 /// Variables that are read but are not settings, with their descriptions.
-pub(super) const OTHERS: [(&str, &str); 11] = [
+pub(in crate::settings) const OTHERS: [(&str, &str); 11] = [
     (CONFIG, "The user file, in place of the one in the XDG configuration folder."),
     ("NO_COLOR", "Set to anything, it turns colours off."),
     ("TERM", "`dumb` turns colours and redrawing off."),
@@ -163,24 +165,24 @@ impl Environment {
     }
 
     /// A variable without surrounding white space; `None` if it is missing or blank.
-    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
+    pub(in crate::settings) fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
         let Some(value) = self.variables.get(name) else { return Ok(None) };
         text_of(name, value)
     }
 
     /// A variable's text; `None` if it is missing or invalid.
-    pub(super) fn readable(&self, name: &str) -> Option<&str> {
+    pub(in crate::settings) fn readable(&self, name: &str) -> Option<&str> {
         self.text(name).ok().flatten()
     }
 
     /// Whether a variable is there and not blank, valid or not.
-    pub(super) fn is_set(&self, name: &str) -> bool {
+    pub(in crate::settings) fn is_set(&self, name: &str) -> bool {
         !matches!(self.text(name), Ok(None))
     }
 
     /// A secret from a variable, which only the user's file may name. Invalid UTF-8 is replaced by characters that no
     /// key has, so that it fails where it is used and nowhere else.
-    pub(super) fn secret(&self, name: &str) -> Option<SecretString> {
+    pub(in crate::settings) fn secret(&self, name: &str) -> Option<SecretString> {
         let value = self.raw(name)?;
         let value = value.to_string_lossy();
         Some(value.trim()).filter(|text| !text.is_empty()).map(SecretString::from)
@@ -203,18 +205,18 @@ impl Environment {
 
     /// The variables passed to a check command: the search path, home, language, temporary folder, and what Windows
     /// needs to open files.
-    pub(super) fn check_variables(&self) -> Vec<(&'static str, OsString)> {
+    pub(in crate::settings) fn check_variables(&self) -> Vec<(&'static str, OsString)> {
         CHECK_VARIABLES.into_iter().filter_map(|name| Some((name, self.raw(name)?))).collect()
     }
 
     /// The folder for temporary files.
-    pub(super) fn temporary(&self) -> PathBuf {
+    pub(in crate::settings) fn temporary(&self) -> PathBuf {
         let named = self.raw(TEMPORARY).filter(|folder| !folder.is_empty());
         named.map_or_else(std::env::temp_dir, PathBuf::from)
     }
 
     /// All settings in the environment.
-    pub(super) fn layer(&self) -> Result<Layer, Failure> {
+    pub(in crate::settings) fn layer(&self) -> Result<Layer, Failure> {
         self.check_names()?;
         let mut layer = Layer::default();
         if let Some(entry) = self.standard_collector() {
@@ -236,12 +238,14 @@ impl Environment {
     }
 
     /// One setting in the environment; `None` if it is not set.
-    pub(super) fn entry(&self, setting: Setting) -> Result<Option<Entry>, Failure> {
+    pub(in crate::settings) fn entry(&self, setting: Setting) -> Result<Option<Entry>, Failure> {
         let variable = setting.variable();
         let Some(text) = self.text(&variable)? else { return Ok(None) };
         let value = setting.kind().read(setting.name(), text);
         let value = value.and_then(|value| whole_program(setting, value));
-        let value = value.map_err(|failure| super::at(&format!("environment {variable}"), failure))?;
+        let value = value.map_err(|failure| {
+            crate::settings::value::failure::at(&format!("environment {variable}"), failure)
+        })?;
         Ok(Some(Entry { value, origin: Origin::Environment(variable) }))
     }
 
@@ -312,7 +316,7 @@ fn variable_of(name: &str) -> String {
 }
 
 /// Whether the variable has a purpose other than holding a key.
-pub(super) fn is_reserved(name: &str) -> bool {
+pub(in crate::settings) fn is_reserved(name: &str) -> bool {
     name.starts_with(PREFIX)
         || OTHERS.iter().any(|(other, _)| *other == name)
         || Known::ALL.iter().any(|known| known.base_url_variable == name)
@@ -339,7 +343,7 @@ fn is_ours(name: &str) -> bool {
     is_reserved(name) || Known::ALL.iter().any(|known| known.key_variable == name) || is_host_info(name)
 }
 
-/// Whether a variable belongs to [`HostInfo`](super::HostInfo).
+/// Whether a variable belongs to [`HostInfo`](crate::settings::HostInfo).
 fn is_host_info(name: &str) -> bool {
     let groups: [&[&str]; 4] = [&PROXIES, &EXCEPTIONS, &USERS, &LOCALES];
     groups.iter().any(|group| group.contains(&name))

@@ -4,7 +4,7 @@ use std::fs;
 
 use parallel_llm_engine::value::next;
 
-use super::kind::Value;
+use super::value::kind::Value;
 use super::*;
 
 mod providers;

@@ -13,15 +13,16 @@ use parallel_llm_provider::{Dialect, Endpoint, Known, is_loopback_url};
 use secrecy::SecretString;
 use url::Url;
 
-use super::environment::Environment;
 use super::kept::KeptKeys;
-use super::kind::Value;
-use super::origin::Origin;
 use super::provider_table::Table;
-use super::{EffectiveValue, at, invalid};
+use crate::settings::sources::environment::Environment;
+use crate::settings::value::effective::EffectiveValue;
+use crate::settings::value::failure::{at, invalid};
+use crate::settings::value::kind::Value;
+use crate::settings::value::origin::Origin;
 
 /// The kind of the user's own providers by default.
-pub(super) const USUAL_KIND: &str = "openai-compatible";
+pub(in crate::settings) const USUAL_KIND: &str = "openai-compatible";
 
 /// One provider, resolved.
 #[derive(Clone, Debug)]
@@ -146,14 +147,16 @@ impl ProviderSettings {
 
 /// The sources of providers.
 #[derive(Clone, Copy)]
-pub(super) struct Sources<'a> {
-    pub(super) environment: &'a Environment,
-    pub(super) tables: &'a BTreeMap<String, Table>,
-    pub(super) kept: (&'a KeptKeys, Option<&'a std::path::Path>),
+pub(in crate::settings) struct Sources<'a> {
+    pub(in crate::settings) environment: &'a Environment,
+    pub(in crate::settings) tables: &'a BTreeMap<String, Table>,
+    pub(in crate::settings) kept: (&'a KeptKeys, Option<&'a std::path::Path>),
 }
 
 /// Every known provider, the default one first, then the user's own by name; and the values to show of them.
-pub(super) fn resolve(sources: Sources<'_>) -> Result<(Vec<ProviderSettings>, Vec<EffectiveValue>), Failure> {
+pub(in crate::settings) fn resolve(
+    sources: Sources<'_>,
+) -> Result<(Vec<ProviderSettings>, Vec<EffectiveValue>), Failure> {
     let known = Known::ALL.iter().map(|known| known.id);
     let own = sources.tables.keys().map(String::as_str).filter(|name| Known::by_id(name).is_none());
     let (mut providers, mut shown) = (Vec::new(), Vec::new());
@@ -258,7 +261,7 @@ impl Sources<'_> {
 }
 
 /// Adds the provider's own path to an address without one.
-pub(super) fn with_path(text: &str, path: &str) -> String {
+pub(in crate::settings) fn with_path(text: &str, path: &str) -> String {
     match Url::parse(text) {
         // An address with a query is refused later, whatever its path.
         Ok(url) if url.path() == "/" && url.query().is_none() && url.fragment().is_none() => {
@@ -312,7 +315,7 @@ fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> 
     {
         lines.push(line("base_url", public(base_url), address_origin));
     }
-    let user = |location: &super::FileLocation| Origin::User(location.clone());
+    let user = |location: &crate::settings::value::origin::FileLocation| Origin::User(location.clone());
     let stated = [
         table.kind.as_ref().map(|located| line("kind", located.value.clone(), user(&located.location))),
         table

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use parallel_llm_engine::plan::Defaults;
 use parallel_llm_engine::{PicoUsd, RunRequest};
 
-use super::kind::{Kind, Value};
-use super::origin::Origin;
-use super::table::Setting;
+use crate::settings::table::Setting;
+use crate::settings::value::kind::{Kind, Value};
+use crate::settings::value::origin::Origin;
 
 /// The name of the preset with the cheap panel.
-pub(super) const BUDGET: &str = "budget";
+pub(in crate::settings) const BUDGET: &str = "budget";
 /// A cheap panel of five labs, for frequent questions.
 const BUDGET_PANEL: [&str; 5] = [
     "openai/gpt-6.1-terra",
@@ -57,7 +57,7 @@ pub type Presets = BTreeMap<String, Preset>;
 
 impl Preset {
     /// An empty preset.
-    pub(super) const fn new(origin: Origin) -> Self {
+    pub(in crate::settings) const fn new(origin: Origin) -> Self {
         Self {
             origin,
             panel: None,
@@ -87,7 +87,7 @@ impl Preset {
     }
 
     /// The value of a key that is a limit.
-    pub(super) fn limit(&self, key: &str) -> Option<Value> {
+    pub(in crate::settings) fn limit(&self, key: &str) -> Option<Value> {
         match key {
             "max_tokens" => self.max_tokens.map(|tokens| Value::Whole(tokens.into())),
             "budget_usd" => self.budget.map(Value::Usd),
@@ -96,7 +96,7 @@ impl Preset {
     }
 
     /// Sets the value of a key, parsed with that key's [`kind`].
-    pub(super) fn set(&mut self, key: &str, value: Value) {
+    pub(in crate::settings) fn set(&mut self, key: &str, value: Value) {
         match (key, value) {
             ("panel", Value::List(references)) => self.panel = Some(references),
             ("synthesizer", Value::List(references)) => self.synthesizer = Some(references),
@@ -110,12 +110,12 @@ impl Preset {
 }
 
 /// The keys of a preset.
-pub(super) fn keys() -> impl Iterator<Item = &'static str> {
+pub(in crate::settings) fn keys() -> impl Iterator<Item = &'static str> {
     SETTINGS.iter().map(|setting| setting.name()).chain([TEMPERATURE.0])
 }
 
 /// The kind of a preset's key; `None` if there is no such key.
-pub(super) fn kind(key: &str) -> Option<Kind> {
+pub(in crate::settings) fn kind(key: &str) -> Option<Kind> {
     let setting = SETTINGS.iter().find(|setting| setting.name() == key).map(|setting| setting.kind());
     setting.or((key == TEMPERATURE.0).then_some(TEMPERATURE.1))
 }
@@ -126,7 +126,7 @@ pub fn is_built_in(name: &str) -> bool {
 }
 
 /// The built-in presets.
-pub(super) fn built_in() -> Presets {
+pub(in crate::settings) fn built_in() -> Presets {
     let panel: Vec<&str> = Setting::Panel.default().split_whitespace().collect();
     let quick = panel[..QUICK_SEATS].to_vec();
     let max = [&[STRONGEST], panel.as_slice()].concat();
@@ -145,8 +145,8 @@ pub(super) fn built_in() -> Presets {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::read_model;
     use super::*;
+    use crate::settings::value::kind::read_model;
 
     #[test]
     fn the_built_in_ones_can_be_read() {

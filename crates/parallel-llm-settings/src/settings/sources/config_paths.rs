@@ -29,7 +29,7 @@ pub struct ConfigPaths {
 
 impl ConfigPaths {
     /// The folders in this environment; `None` without a home folder.
-    pub(super) fn of(environment: &Environment, current_dir: &Path) -> Option<Self> {
+    pub(in crate::settings) fn of(environment: &Environment, current_dir: &Path) -> Option<Self> {
         let folders = environment.folders()?;
         let folder = |name| environment.raw(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Some(Self {

@@ -15,11 +15,11 @@ use parallel_llm_engine::request::flow::{Flow, FlowError, FlowPlace, NAME_BYTES_
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, PicoUsd};
 
-use super::environment::Environment;
-use super::file::{self, Source, contents};
-use super::invalid;
-use super::origin::FileLocation;
-use super::reader::Reader;
+use crate::settings::sources::environment::Environment;
+use crate::settings::sources::file::{self, Source, contents};
+use crate::settings::sources::reader::Reader;
+use crate::settings::value::failure::invalid;
+use crate::settings::value::origin::FileLocation;
 
 /// The folder of flows beside the user's file.
 const FOLDER: &str = "flows";
@@ -138,7 +138,7 @@ impl FlowErrors {
 
 impl FlowMistake {
     fn at(place: FileLocation, failure: Failure) -> Self {
-        let failure = super::at(&place, failure);
+        let failure = crate::settings::value::failure::at(&place, failure);
         Self { place, failure }
     }
 }
@@ -169,12 +169,12 @@ impl FlowFile {
 }
 
 /// The folder of flows, beside the user's file.
-pub(super) fn folder(environment: &Environment, current_dir: &Path) -> Option<PathBuf> {
+pub(in crate::settings) fn folder(environment: &Environment, current_dir: &Path) -> Option<PathBuf> {
     Some(file::user_path(environment, current_dir)?.parent()?.join(FOLDER))
 }
 
 /// The flows in their folder.
-pub(super) fn in_folder(folder: &Path) -> Flows {
+pub(in crate::settings) fn in_folder(folder: &Path) -> Flows {
     let Ok(entries) = fs::read_dir(folder) else { return Flows::new() };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<PathBuf> =

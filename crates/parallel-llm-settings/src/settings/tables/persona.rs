@@ -10,15 +10,16 @@ use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Effort, Failure};
 use toml::de::DeTable;
 
-use super::invalid;
-use super::kind::{Kind, Value};
-use super::origin::Origin;
-use super::reader::{Item, Key, Reader, in_order};
-use super::table::{EFFORTS, Setting};
-use super::{EffectiveValue, preset};
+use super::preset;
+use crate::settings::sources::reader::{Item, Key, Reader, in_order};
+use crate::settings::table::{EFFORTS, Setting};
+use crate::settings::value::effective::EffectiveValue;
+use crate::settings::value::failure::invalid;
+use crate::settings::value::kind::{Kind, Value};
+use crate::settings::value::origin::Origin;
 
 /// The keys of a table with their syntax and description, in the order of the reference.
-pub(super) const KEYS: [(&str, &str, &str); 5] = [
+pub(in crate::settings) const KEYS: [(&str, &str, &str); 5] = [
     ("system", "a string of up to 8000 characters", "What the seat is told before the question."),
     (
         "stance",
@@ -47,7 +48,7 @@ const BUILT_IN: [(&str, &str); 3] = [
 ];
 
 /// The built-in personas.
-pub(super) fn built_in() -> Personas {
+pub(in crate::settings) fn built_in() -> Personas {
     let persona = |(name, system): (&str, &str)| {
         (name.to_owned(), Persona { system: Some(system.into()), ..Persona::default() })
     };
@@ -55,7 +56,11 @@ pub(super) fn built_in() -> Personas {
 }
 
 /// Parses a table.
-pub(super) fn read(reader: Reader<'_>, name: &Key<'_>, table: &DeTable<'_>) -> Result<Persona, Failure> {
+pub(in crate::settings) fn read(
+    reader: Reader<'_>,
+    name: &Key<'_>,
+    table: &DeTable<'_>,
+) -> Result<Persona, Failure> {
     if !persona_prompt::is_name(name.get_ref()) {
         let message = format!(
             "the name of a persona has 1 to {} lower-case letters, digits or `-`, not `{}`",
@@ -125,7 +130,7 @@ fn misread(name: &str) -> Failure {
 }
 
 /// The value to show of a persona: the length of its text, not the text, since the output may be shared.
-pub(super) fn shown(name: &str, persona: &Persona, origin: Origin) -> EffectiveValue {
+pub(in crate::settings) fn shown(name: &str, persona: &Persona, origin: Origin) -> EffectiveValue {
     let SeatOptions { temperature, max_tokens, effort, stance, .. } = &persona.options;
     let count = |what: &str, text: &str| format!("{what} of {} characters", text.chars().count());
     let parts = [

@@ -10,26 +10,27 @@ use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::wait::Wait;
 
-use super::database_url::DatabaseUrl;
-use super::kind::Value;
-use super::origin::{self, Origin};
-use super::table::Setting;
-use super::{command, invalid};
+use crate::settings::table::Setting;
+use crate::settings::value::command;
+use crate::settings::value::database_url::DatabaseUrl;
+use crate::settings::value::failure::invalid;
+use crate::settings::value::kind::Value;
+use crate::settings::value::origin::{self, Origin};
 
 /// A value and its origin.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) value: Value,
-    pub(super) origin: Origin,
+pub(in crate::settings) struct Entry {
+    pub(in crate::settings) value: Value,
+    pub(in crate::settings) origin: Origin,
 }
 
 /// The values of some settings.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Layer(BTreeMap<Setting, Entry>);
+pub(in crate::settings) struct Layer(BTreeMap<Setting, Entry>);
 
 impl Layer {
     /// The default of every setting.
-    pub(super) fn defaults() -> Self {
+    pub(in crate::settings) fn defaults() -> Self {
         let entry = |setting: &Setting| {
             let value = match setting.default() {
                 "" => Value::Unset,
@@ -41,21 +42,22 @@ impl Layer {
     }
 
     /// The settings given as flags: names and texts.
-    pub(super) fn of_flags(overrides: &[(&str, String)]) -> Result<Self, Failure> {
+    pub(in crate::settings) fn of_flags(overrides: &[(&str, String)]) -> Result<Self, Failure> {
         let mut layer = Self::default();
         for (name, text) in overrides {
             let setting =
                 Setting::by_name(name).ok_or_else(|| invalid(format!("`{name}` cannot be set by a flag")))?;
             let value = setting.kind().read(name, text);
-            let value =
-                value.map_err(|failure| super::at(&format!("flag {}", origin::flag(name)), failure))?;
+            let value = value.map_err(|failure| {
+                crate::settings::value::failure::at(&format!("flag {}", origin::flag(name)), failure)
+            })?;
             layer.set(setting, Entry { value, origin: Origin::Flag(setting.name()) });
         }
         Ok(layer)
     }
 
     /// The settings given in code: names and texts.
-    pub(super) fn of_code(values: &[(&str, String)]) -> Result<Self, Failure> {
+    pub(in crate::settings) fn of_code(values: &[(&str, String)]) -> Result<Self, Failure> {
         let mut layer = Self::default();
         for (name, text) in values {
             let (setting, value) = Setting::read(name, text)?;
@@ -64,20 +66,20 @@ impl Layer {
         Ok(layer)
     }
 
-    pub(super) fn set(&mut self, setting: Setting, entry: Entry) {
+    pub(in crate::settings) fn set(&mut self, setting: Setting, entry: Entry) {
         self.0.insert(setting, entry);
     }
 
     /// Merges another layer on top; its values take precedence.
     #[must_use]
-    pub(super) fn under(mut self, upper: &Self) -> Self {
+    pub(in crate::settings) fn under(mut self, upper: &Self) -> Self {
         self.0.extend(upper.0.iter().map(|(setting, entry)| (*setting, entry.clone())));
         self
     }
 
     /// Makes every path absolute, including those of programs. Paths in the user file are relative to the file, others
     /// to the current folder; `~/` is the home folder, since no shell expands it.
-    pub(super) fn make_paths_absolute(&mut self, current_dir: &Path, home: Option<&Path>) {
+    pub(in crate::settings) fn make_paths_absolute(&mut self, current_dir: &Path, home: Option<&Path>) {
         for entry in self.0.values_mut() {
             let absolute = |path: &Path| match (path.strip_prefix("~"), home, &entry.origin) {
                 (Ok(rest), Some(home), _) => home.join(rest),
@@ -100,7 +102,11 @@ impl Layer {
     }
 
     /// Moves a bare file name into this folder.
-    pub(super) fn set_folder(&mut self, setting: Setting, folder: impl FnOnce() -> Option<PathBuf>) {
+    pub(in crate::settings) fn set_folder(
+        &mut self,
+        setting: Setting,
+        folder: impl FnOnce() -> Option<PathBuf>,
+    ) {
         if let Some(Entry { value: Value::Path(path), .. }) = self.0.get_mut(&setting)
             && path.components().count() == 1
             && path.file_name().is_some()
@@ -112,7 +118,11 @@ impl Layer {
     }
 
     /// Sets the default of a path that depends on the machine.
-    pub(super) fn set_default_path(&mut self, setting: Setting, path: impl FnOnce() -> Option<PathBuf>) {
+    pub(in crate::settings) fn set_default_path(
+        &mut self,
+        setting: Setting,
+        path: impl FnOnce() -> Option<PathBuf>,
+    ) {
         let entry = self.0.get_mut(&setting);
         if let Some(entry) = entry.filter(|entry| matches!(entry.value, Value::Unset))
             && let Some(path) = path()
@@ -122,12 +132,12 @@ impl Layer {
     }
 
     /// All entries in the order of the table.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (Setting, &Entry)> {
+    pub(in crate::settings) fn entries(&self) -> impl Iterator<Item = (Setting, &Entry)> {
         self.0.iter().map(|(setting, entry)| (*setting, entry))
     }
 
     /// A setting's value and origin.
-    pub(super) fn entry(&self, setting: Setting) -> &Entry {
+    pub(in crate::settings) fn entry(&self, setting: Setting) -> &Entry {
         self.0.get(&setting).expect("a layer that began with the defaults has every setting")
     }
 }
@@ -135,11 +145,11 @@ impl Layer {
 /// Typed access. Each method works for all settings of its kind; a test that loads the defaults ensures that the right
 /// one is used.
 impl Layer {
-    pub(super) fn whole<T: TryFrom<u64>>(&self, setting: Setting) -> T {
+    pub(in crate::settings) fn whole<T: TryFrom<u64>>(&self, setting: Setting) -> T {
         self.whole_if_set(setting).unwrap_or_else(|| mistyped(setting))
     }
 
-    pub(super) fn whole_if_set<T: TryFrom<u64>>(&self, setting: Setting) -> Option<T> {
+    pub(in crate::settings) fn whole_if_set<T: TryFrom<u64>>(&self, setting: Setting) -> Option<T> {
         match self.entry(setting).value {
             Value::Whole(number) => Some(T::try_from(number).unwrap_or_else(|_| mistyped(setting))),
             Value::Unset => None,
@@ -147,16 +157,16 @@ impl Layer {
         }
     }
 
-    pub(super) fn decimal(&self, setting: Setting) -> f64 {
+    pub(in crate::settings) fn decimal(&self, setting: Setting) -> f64 {
         let Value::Decimal(number) = self.entry(setting).value else { mistyped(setting) };
         number
     }
 
-    pub(super) fn usd(&self, setting: Setting) -> PicoUsd {
+    pub(in crate::settings) fn usd(&self, setting: Setting) -> PicoUsd {
         self.usd_if_set(setting).unwrap_or_else(|| mistyped(setting))
     }
 
-    pub(super) fn usd_if_set(&self, setting: Setting) -> Option<PicoUsd> {
+    pub(in crate::settings) fn usd_if_set(&self, setting: Setting) -> Option<PicoUsd> {
         match self.entry(setting).value {
             Value::Usd(amount) => Some(amount),
             Value::Unset => None,
@@ -165,7 +175,7 @@ impl Layer {
     }
 
     /// A program and its arguments, if set.
-    pub(super) fn command_if_set(&self, setting: Setting) -> Option<Vec<String>> {
+    pub(in crate::settings) fn command_if_set(&self, setting: Setting) -> Option<Vec<String>> {
         match &self.entry(setting).value {
             Value::Command(words) => Some(words.clone()),
             Value::Unset => None,
@@ -174,7 +184,7 @@ impl Layer {
     }
 
     /// A list; empty if not set.
-    pub(super) fn list(&self, setting: Setting) -> Vec<String> {
+    pub(in crate::settings) fn list(&self, setting: Setting) -> Vec<String> {
         match &self.entry(setting).value {
             Value::List(entries) => entries.clone(),
             Value::Unset => Vec::new(),
@@ -182,11 +192,11 @@ impl Layer {
         }
     }
 
-    pub(super) fn word(&self, setting: Setting) -> String {
+    pub(in crate::settings) fn word(&self, setting: Setting) -> String {
         self.word_if_set(setting).unwrap_or_else(|| mistyped(setting))
     }
 
-    pub(super) fn word_if_set(&self, setting: Setting) -> Option<String> {
+    pub(in crate::settings) fn word_if_set(&self, setting: Setting) -> Option<String> {
         match &self.entry(setting).value {
             Value::Word(word) => Some(word.clone()),
             Value::Unset | Value::Off => None,
@@ -194,21 +204,21 @@ impl Layer {
         }
     }
 
-    pub(super) fn wait(&self, setting: Setting) -> Wait {
+    pub(in crate::settings) fn wait(&self, setting: Setting) -> Wait {
         let Value::Wait(rule, _) = self.entry(setting).value else { mistyped(setting) };
         rule
     }
 
-    pub(super) fn store(&self, setting: Setting) -> StoreMode {
+    pub(in crate::settings) fn store(&self, setting: Setting) -> StoreMode {
         let Value::Store(mode) = self.entry(setting).value else { mistyped(setting) };
         mode
     }
 
-    pub(super) fn switch(&self, setting: Setting) -> bool {
+    pub(in crate::settings) fn switch(&self, setting: Setting) -> bool {
         self.switch_if_set(setting).unwrap_or_else(|| mistyped(setting))
     }
 
-    pub(super) fn switch_if_set(&self, setting: Setting) -> Option<bool> {
+    pub(in crate::settings) fn switch_if_set(&self, setting: Setting) -> Option<bool> {
         match self.entry(setting).value {
             Value::Switch(on) => Some(on),
             Value::Unset => None,
@@ -217,7 +227,7 @@ impl Layer {
     }
 
     /// Paths; empty if not set.
-    pub(super) fn paths(&self, setting: Setting) -> Vec<PathBuf> {
+    pub(in crate::settings) fn paths(&self, setting: Setting) -> Vec<PathBuf> {
         match &self.entry(setting).value {
             Value::Paths(paths) => paths.clone(),
             Value::Unset => Vec::new(),
@@ -226,7 +236,7 @@ impl Layer {
     }
 
     /// The address of a database server; `None` if it is off or not set.
-    pub(super) fn server(&self, setting: Setting) -> Option<DatabaseUrl> {
+    pub(in crate::settings) fn server(&self, setting: Setting) -> Option<DatabaseUrl> {
         match &self.entry(setting).value {
             Value::Server(url) => Some(url.clone()),
             Value::Unset | Value::Off => None,
@@ -234,7 +244,7 @@ impl Layer {
         }
     }
 
-    pub(super) fn path(&self, setting: Setting) -> Option<PathBuf> {
+    pub(in crate::settings) fn path(&self, setting: Setting) -> Option<PathBuf> {
         match &self.entry(setting).value {
             Value::Path(path) => Some(path.clone()),
             Value::Unset => None,

@@ -14,7 +14,8 @@ use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, PicoUsd, request::file_names, value::nearest};
 
 use super::database_url::DatabaseUrl;
-use super::{command, invalid, wait};
+use super::failure::invalid;
+use super::{command, wait};
 
 /// The store modes by name, the loosest first.
 const STORES: [(&str, StoreMode); 3] =
@@ -22,11 +23,11 @@ const STORES: [(&str, StoreMode); 3] =
 
 /// Turns off a value that would be sent otherwise. In a file, an empty string does too; a blank variable counts as
 /// unset.
-pub(super) const OFF: &str = "off";
+pub(in crate::settings) const OFF: &str = "off";
 /// Leaves a choice to the program.
-pub(super) const AUTO: &str = "auto";
+pub(in crate::settings) const AUTO: &str = "auto";
 /// No limit, as a budget.
-pub(super) const NO_LIMIT: &str = "none";
+pub(in crate::settings) const NO_LIMIT: &str = "none";
 /// Longest word in bytes: several times the longest provider name.
 const WORD_BYTES_MAX: usize = 100;
 /// Longest header text in bytes; it is sent with every call.
@@ -34,7 +35,7 @@ const TEXT_BYTES_MAX: usize = 200;
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(in crate::settings) enum Kind {
     /// A whole number.
     Whole { min: u64, max: u64 },
     /// A number.
@@ -79,7 +80,7 @@ pub(super) enum Kind {
 
 /// The kind of file to name.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum FileNameOf {
+pub(in crate::settings) enum FileNameOf {
     /// An answer, named by a pattern.
     Answer,
     /// The final text.
@@ -88,7 +89,7 @@ pub(super) enum FileNameOf {
 
 /// A parsed value.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(in crate::settings) enum Value {
     /// Not set, and without a default.
     Unset,
     Whole(u64),
@@ -113,7 +114,7 @@ pub(super) enum Value {
 
 impl Kind {
     /// Parses the text form of the setting `name`.
-    pub(super) fn read(self, name: &str, text: &str) -> Result<Value, Failure> {
+    pub(in crate::settings) fn read(self, name: &str, text: &str) -> Result<Value, Failure> {
         let text = text.trim();
         let value = match self {
             Self::Whole { min, max } => {
@@ -184,7 +185,7 @@ impl Kind {
     }
 
     /// Makes a list of parsed entries.
-    pub(super) fn list(self, name: &str, entries: Vec<String>) -> Result<Value, Failure> {
+    pub(in crate::settings) fn list(self, name: &str, entries: Vec<String>) -> Result<Value, Failure> {
         match entries.len() {
             0 => Err(self.mismatch(name, "an empty one")),
             1..=SEATS_MAX if self == Self::Paths => {
@@ -199,7 +200,7 @@ impl Kind {
     }
 
     /// Parses one entry of a list.
-    pub(super) fn entry(self, name: &str, text: &str) -> Result<String, Failure> {
+    pub(in crate::settings) fn entry(self, name: &str, text: &str) -> Result<String, Failure> {
         match self {
             Self::Models => read_model(text),
             Self::Paths if text.trim().is_empty() => Err(self.misread(name, "")),
@@ -209,13 +210,13 @@ impl Kind {
     }
 
     /// Whether values of this kind are lists.
-    pub(super) const fn is_list(self) -> bool {
+    pub(in crate::settings) const fn is_list(self) -> bool {
         matches!(self, Self::Models | Self::Words | Self::Paths)
     }
 
     /// Whether `mine` allows more than `theirs`: more money, work, storage or recipients. If `theirs` is unset, nothing
     /// is known to be allowed, and only the strictest choice is not looser.
-    pub(super) fn is_looser(self, mine: &Value, theirs: &Value) -> bool {
+    pub(in crate::settings) fn is_looser(self, mine: &Value, theirs: &Value) -> bool {
         let rank = |value: &Value| self.words().iter().position(|word| *word == value.to_string());
         match (self, mine, theirs) {
             (Self::Choice(words), mine, Value::Unset) => rank(mine) != Some(words.len() - 1),
@@ -234,12 +235,12 @@ impl Kind {
     }
 
     /// Whether TOML writes it as a number.
-    pub(super) const fn is_number(self) -> bool {
+    pub(in crate::settings) const fn is_number(self) -> bool {
         matches!(self, Self::Whole { .. } | Self::Decimal { .. } | Self::Usd | Self::Budget)
     }
 
     /// The failure for a value of another form.
-    pub(super) fn mismatch(self, name: &str, found: &str) -> Failure {
+    pub(in crate::settings) fn mismatch(self, name: &str, found: &str) -> Failure {
         invalid(format!("`{name}` is {self}, not {found}")).with_next(Advice::CorrectOrDefault)
     }
 
@@ -346,7 +347,7 @@ impl fmt::Display for Value {
 }
 
 /// Parses one model reference, without knowing the providers, which does not affect its syntax.
-pub(super) fn read_model(text: &str) -> Result<String, Failure> {
+pub(in crate::settings) fn read_model(text: &str) -> Result<String, Failure> {
     let anyone = ProviderId("any".into());
     match PanelEntry::parse(text, &anyone, |_| false) {
         Ok(_) => Ok(text.trim().to_owned()),
@@ -356,12 +357,18 @@ pub(super) fn read_model(text: &str) -> Result<String, Failure> {
 
 /// The provider of a model reference; the default one if it names none that exists. `None` if the reference cannot be
 /// parsed.
-pub(super) fn provider_of(reference: &str, is_provider: impl Fn(&str) -> bool) -> Option<ProviderId> {
+pub(in crate::settings) fn provider_of(
+    reference: &str,
+    is_provider: impl Fn(&str) -> bool,
+) -> Option<ProviderId> {
     entry_of(reference, is_provider).map(|entry| entry.model.provider)
 }
 
 /// The seat of a model reference, with its options.
-pub(super) fn entry_of(reference: &str, is_provider: impl Fn(&str) -> bool) -> Option<PanelEntry> {
+pub(in crate::settings) fn entry_of(
+    reference: &str,
+    is_provider: impl Fn(&str) -> bool,
+) -> Option<PanelEntry> {
     PanelEntry::parse(reference, &ProviderId(DEFAULT_PROVIDER.to_owned()), is_provider).ok()
 }
 

@@ -14,14 +14,14 @@ use parallel_llm_provider::{Dialect, Endpoint, Known};
 use secrecy::SecretString;
 use toml::de::{DeTable, DeValue};
 
-use super::environment;
-use super::invalid;
-use super::kind::{Kind, Value};
-use super::origin::FileLocation;
-use super::reader::{self, Item, Key, Reader, check_count, in_order, no_key};
+use crate::settings::sources::environment;
+use crate::settings::sources::reader::{self, Item, Key, Reader, check_count, in_order, no_key};
+use crate::settings::value::failure::invalid;
+use crate::settings::value::kind::{Kind, Value};
+use crate::settings::value::origin::FileLocation;
 
 /// The keys of a table with their syntax and description, in the order of the reference.
-pub(super) const KEYS: [(&str, &str, &str); 7] = [
+pub(in crate::settings) const KEYS: [(&str, &str, &str); 7] = [
     ("base_url", "a string", "The address of its API; plain http only on this machine."),
     (
         "kind",
@@ -58,7 +58,7 @@ const NAME_BYTES_MAX: usize = 40;
 /// The longest name of a variable in bytes.
 const VARIABLE_BYTES_MAX: usize = 64;
 /// Most headers of one provider: several times what any gateway needs.
-pub(super) const HEADERS_MAX: usize = 32;
+pub(in crate::settings) const HEADERS_MAX: usize = 32;
 /// Longest header value in bytes; servers do not accept much more.
 const HEADER_BYTES_MAX: usize = 4_096;
 /// The accepted numbers of concurrent calls.
@@ -98,7 +98,7 @@ pub(super) struct Located<T> {
 
 /// A table; missing keys are `None`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
+pub(in crate::settings) struct Table {
     /// The location of its name; `None` for a provider without a table.
     pub(super) location: Option<FileLocation>,
     pub(super) base_url: Option<Located<String>>,
@@ -117,7 +117,7 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// Parses all tables of a file.
-pub(super) fn read_all(
+pub(in crate::settings) fn read_all(
     reader: Reader<'_>,
     tables: &DeTable<'_>,
     span: Range<usize>,
@@ -131,7 +131,7 @@ pub(super) fn read_all(
     in_order(tables).into_iter().map(read).collect()
 }
 
-pub(super) fn check_name(name: &str) -> Result<(), Failure> {
+pub(in crate::settings) fn check_name(name: &str) -> Result<(), Failure> {
     if is_name(name) {
         return Ok(());
     }
@@ -244,7 +244,7 @@ impl OneTable<'_> {
 }
 
 /// The names of all kinds.
-pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
+pub(in crate::settings) fn kinds() -> impl Iterator<Item = &'static str> {
     let known = Known::ALL.iter().map(|known| known.id);
     known.chain(Known::KINDS.iter().map(|(name, _)| *name))
 }
@@ -262,7 +262,7 @@ fn key_command(value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
 }
 
 /// A header name in the form it is sent, if users may set it.
-pub(super) fn header_name(text: &str) -> Result<String, Failure> {
+pub(in crate::settings) fn header_name(text: &str) -> Result<String, Failure> {
     let Ok(name) = HeaderName::from_bytes(text.as_bytes()) else {
         return Err(invalid(format!("`{text}` cannot be the name of a header")));
     };
@@ -275,7 +275,7 @@ pub(super) fn header_name(text: &str) -> Result<String, Failure> {
 }
 
 /// The failure does not show the value.
-pub(super) fn header_value(name: &str, text: &str) -> Result<(), Failure> {
+pub(in crate::settings) fn header_value(name: &str, text: &str) -> Result<(), Failure> {
     let is_value = !text.trim().is_empty()
         && text.len() <= HEADER_BYTES_MAX
         && text.is_ascii()

@@ -1,6 +1,6 @@
 //! Reads TOML values with errors that name their location.
 //!
-//! [`super::document`] and [`super::provider`] know the names and their meaning.
+//! [`crate::settings::document`] and [`crate::settings::providers::provider`] know the names and their meaning.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,28 +13,29 @@ use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
 
 use super::file::Source;
-use super::kind::{Kind, NO_LIMIT, Value};
-use super::origin::FileLocation;
-use super::{at, command, invalid};
+use crate::settings::value::command;
+use crate::settings::value::failure::{at, invalid};
+use crate::settings::value::kind::{Kind, NO_LIMIT, Value};
+use crate::settings::value::origin::FileLocation;
 
 /// A key in a file.
-pub(super) type Key<'i> = Spanned<DeString<'i>>;
+pub(in crate::settings) type Key<'i> = Spanned<DeString<'i>>;
 /// A value in a file.
-pub(super) type Item<'i> = Spanned<DeValue<'i>>;
+pub(in crate::settings) type Item<'i> = Spanned<DeValue<'i>>;
 
 /// A reader of one file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'a>(pub(super) &'a Source);
+pub(in crate::settings) struct Reader<'a>(pub(in crate::settings) &'a Source);
 
 impl<'a> Reader<'a> {
     /// Parses the whole file.
-    pub(super) fn parse(self) -> Result<Spanned<DeTable<'a>>, Failure> {
+    pub(in crate::settings) fn parse(self) -> Result<Spanned<DeTable<'a>>, Failure> {
         DeTable::parse(&self.0.text)
             .map_err(|error| self.refuse(error.span().unwrap_or(0..0), invalid(error.message())))
     }
 
     /// A table; `written` shows its syntax.
-    pub(super) fn table<'i>(
+    pub(in crate::settings) fn table<'i>(
         self,
         name: &str,
         value: &'i Item<'i>,
@@ -47,7 +48,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A string.
-    pub(super) fn text<'i>(self, name: &str, value: &'i Item<'i>) -> Result<&'i str, Failure> {
+    pub(in crate::settings) fn text<'i>(self, name: &str, value: &'i Item<'i>) -> Result<&'i str, Failure> {
         value.get_ref().as_str().ok_or_else(|| {
             let failure = invalid(format!("`{name}` is a string, not {}", noun(value.get_ref())));
             self.refuse(value.span(), failure)
@@ -55,7 +56,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A value of this kind, from TOML's own type or from a string.
-    pub(super) fn value(self, name: &str, kind: Kind, value: &Item<'_>) -> Result<Value, Failure> {
+    pub(in crate::settings) fn value(
+        self,
+        name: &str,
+        kind: Kind,
+        value: &Item<'_>,
+    ) -> Result<Value, Failure> {
         let read = match value.get_ref() {
             words if kind == Kind::Command => read_command(name, words).map(Value::Command),
             DeValue::Array(items) if kind.is_list() => kind.list(name, self.entries(name, kind, items)?),
@@ -74,7 +80,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The failure for an unknown name, with the nearest known one.
-    pub(super) fn unknown<'k>(self, key: &Key<'_>, known: impl Iterator<Item = &'k str>) -> Failure {
+    pub(in crate::settings) fn unknown<'k>(
+        self,
+        key: &Key<'_>,
+        known: impl Iterator<Item = &'k str>,
+    ) -> Failure {
         let is_of_key = |known: &&Known| known.key_variable == key.get_ref().as_ref();
         if let Some(known) = Known::ALL.iter().find(is_of_key) {
             return self.refuse(key.span(), no_key(known.id));
@@ -85,12 +95,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The failure with its location in front.
-    pub(super) fn refuse(self, span: Range<usize>, failure: Failure) -> Failure {
+    pub(in crate::settings) fn refuse(self, span: Range<usize>, failure: Failure) -> Failure {
         at(&self.location(span), failure)
     }
 
     /// The location where a span begins.
-    pub(super) fn location(self, span: Range<usize>) -> FileLocation {
+    pub(in crate::settings) fn location(self, span: Range<usize>) -> FileLocation {
         let before = self.0.text.get(..span.start).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         // No editor counts the mark that some programs put in front of a text.
@@ -104,7 +114,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The refusal of a key of this provider in a file.
-pub(super) fn no_key(provider: &str) -> Failure {
+pub(in crate::settings) fn no_key(provider: &str) -> Failure {
     invalid("a key is never read from this file: it would be in every copy of it").with_next([
         MachineStep::KeepKey(provider.to_owned().into()).into(),
         Next::Do(Advice::NameKeyVariable),
@@ -112,7 +122,11 @@ pub(super) fn no_key(provider: &str) -> Failure {
 }
 
 /// A value of this kind that TOML does not write as a list. The error has no location.
-pub(super) fn read_single(name: &str, kind: Kind, value: &DeValue<'_>) -> Result<Value, Failure> {
+pub(in crate::settings) fn read_single(
+    name: &str,
+    kind: Kind,
+    value: &DeValue<'_>,
+) -> Result<Value, Failure> {
     match value {
         DeValue::Integer(number) if kind.is_number() => kind.read(name, &digits(number)),
         DeValue::Float(number) if kind.is_number() => {
@@ -128,7 +142,7 @@ pub(super) fn read_single(name: &str, kind: Kind, value: &DeValue<'_>) -> Result
 }
 
 /// A program and its arguments: a list, or one string to be split.
-pub(super) fn read_command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
+pub(in crate::settings) fn read_command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
     match value {
         DeValue::String(text) => command::of_text(name, text),
         DeValue::Array(items) => {
@@ -141,13 +155,13 @@ pub(super) fn read_command(name: &str, value: &DeValue<'_>) -> Result<Vec<String
 }
 
 /// The entries in the order of the file, so that the first error is reported.
-pub(super) fn in_order<'i>(table: &'i DeTable<'i>) -> Vec<(&'i Key<'i>, &'i Item<'i>)> {
+pub(in crate::settings) fn in_order<'i>(table: &'i DeTable<'i>) -> Vec<(&'i Key<'i>, &'i Item<'i>)> {
     let by_place: BTreeMap<usize, _> = table.iter().map(|entry| (entry.0.span().start, entry)).collect();
     by_place.into_values().collect()
 }
 
 /// Fails if there are more items than allowed.
-pub(super) fn check_count(what: &str, count: usize, most: usize) -> Result<(), Failure> {
+pub(in crate::settings) fn check_count(what: &str, count: usize, most: usize) -> Result<(), Failure> {
     if count <= most {
         return Ok(());
     }
@@ -155,7 +169,7 @@ pub(super) fn check_count(what: &str, count: usize, most: usize) -> Result<(), F
 }
 
 /// The name of a TOML type in a message.
-pub(super) const fn noun(value: &DeValue<'_>) -> &'static str {
+pub(in crate::settings) const fn noun(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a whole number",

@@ -1,0 +1,8 @@
+//! Where values come from: the environment, files and their folders, and the layer of each source.
+
+pub(super) mod config_paths;
+pub(super) mod environment;
+pub(super) mod file;
+pub(super) mod host_info;
+pub(super) mod layer;
+pub(super) mod reader;
