@@ -7,14 +7,14 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::account::Account;
-use crate::config::{HttpVersions, SimulatorConfig};
+use crate::behaviour::config::{HttpVersions, SimulatorConfig};
+use crate::behaviour::script::Script;
 use crate::dialect;
-use crate::ledger::LedgerView;
-use crate::record::{RecordedRequest, Stats};
-use crate::script::Script;
-use crate::server::{Role, Server};
-use crate::tls::{Certificate, Identity};
+use crate::listen::server::{Role, Server};
+use crate::listen::tls::{Certificate, Identity};
+use crate::state::account::Account;
+use crate::state::ledger::LedgerView;
+use crate::state::record::{RecordedRequest, Stats};
 
 /// A running simulator. Dropping it closes its listeners and connections.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::marks::{Candidate, Marks};
-use crate::json::Object;
+use crate::replies::json::Object;
 
 /// A question familiar to every engineer, with several good answers.
 pub const QUESTION: &str =

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::catalogue::Model;
-use crate::seed::Draw;
+use crate::behaviour::seed::Draw;
+use crate::state::catalogue::Model;
 
 use super::words::carries_meaning;
 

@@ -11,7 +11,7 @@ mod words;
 
 pub use demo::{QUESTION as DEMO_QUESTION, VOTE_QUESTION as DEMO_VOTE_QUESTION};
 
-use crate::catalogue::Model;
+use crate::state::catalogue::Model;
 
 /// The longest text that is a short answer as a whole, in bytes.
 const SHORT_BYTES_MAX: usize = 60;
@@ -48,7 +48,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::catalogue::Catalogue;
+    use crate::state::catalogue::Catalogue;
 
     fn answers(question: &str) -> Vec<(String, String)> {
         let catalogue = Catalogue::embedded();

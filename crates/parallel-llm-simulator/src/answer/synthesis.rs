@@ -3,7 +3,7 @@
 //! It compares words only, so it can be fooled, and says no more than that; it never quotes a candidate that gives
 //! instructions. What is made of the demo's own answers is handwritten.
 
-use crate::json::Object;
+use crate::replies::json::Object;
 
 use super::demo::FullAnswers;
 use super::marks::{Candidate, Marks, ReplyFormat};

@@ -3,7 +3,7 @@
 use hyper::header::HeaderMap;
 
 use super::{Dialect, ErrorKind};
-use crate::account::{Account, KeyVerdict};
+use crate::state::account::{Account, KeyVerdict};
 
 /// Query parameters that leak a key into the logs of servers and proxies.
 pub(crate) const KEY_PARAMETERS: [&str; 4] = ["key", "api_key", "api-key", "access_token"];

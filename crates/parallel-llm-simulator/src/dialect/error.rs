@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::error_text::{ApiError, ErrorKind, ErrorText};
 use super::table::DIALECTS;
 use super::{Dialect, Shape};
-use crate::json::Object;
-use crate::off_protocol;
-use crate::reply::Reply;
+use crate::replies::json::Object;
+use crate::replies::off_protocol;
+use crate::replies::reply::Reply;
 
 /// The user id in OpenRouter's errors.
 pub(crate) const USER_ID: &str = "user_sim";

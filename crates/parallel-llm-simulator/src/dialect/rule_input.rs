@@ -3,7 +3,7 @@
 use hyper::header::HeaderMap;
 use serde_json::Value;
 
-use crate::catalogue::Model;
+use crate::state::catalogue::Model;
 
 /// A request as rules see it.
 #[derive(Clone, Copy, Debug)]

@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::Encoder;
+use super::draft::Draft;
+use super::sse::Frame;
+use crate::behaviour::fault::Fault;
 use crate::dialect::{Counts, ReasoningField, USER_ID, UsageLocation, error_body};
-use crate::draft::Draft;
-use crate::fault::Fault;
-use crate::json::Object;
-use crate::ledger::cost_pico;
-use crate::money::Usd;
-use crate::sse::Frame;
+use crate::replies::json::Object;
+use crate::state::ledger::cost_pico;
+use crate::state::money::Usd;
 
 /// Pico-dollars in one tick of xAI's prices.
 const PICO_PER_TICK: i64 = 100;

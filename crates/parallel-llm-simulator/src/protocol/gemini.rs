@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::Encoder;
+use super::draft::Draft;
+use super::sse::Frame;
+use crate::behaviour::fault::Fault;
 use crate::dialect::error_body;
-use crate::draft::Draft;
-use crate::fault::Fault;
-use crate::json::Object;
+use crate::replies::json::Object;
 use crate::request::token_count;
-use crate::sse::Frame;
 
 /// A draft encoded as `generateContent`.
 pub(super) struct Gemini<'a> {

@@ -1,12 +1,12 @@
 //! Encodes Ollama's `/api/chat`: one JSON object per line, the last with `done`.
 
 use super::Encoder;
-use crate::clock::iso_time;
+use super::draft::Draft;
+use super::sse::Frame;
+use crate::behaviour::fault::Fault;
 use crate::dialect::error_body;
-use crate::draft::Draft;
-use crate::fault::Fault;
-use crate::json::Object;
-use crate::sse::Frame;
+use crate::replies::json::Object;
+use crate::state::clock::iso_time;
 
 /// A draft encoded for `/api/chat`.
 pub(super) struct Lines<'a> {

@@ -1,11 +1,11 @@
 //! Encodes Anthropic's `messages`: named events around content blocks.
 
 use super::Encoder;
+use super::draft::Draft;
+use super::sse::Frame;
+use crate::behaviour::fault::Fault;
 use crate::dialect::error_body;
-use crate::draft::Draft;
-use crate::fault::Fault;
-use crate::json::Object;
-use crate::sse::Frame;
+use crate::replies::json::Object;
 
 /// A draft encoded as `messages`.
 pub(super) struct Messages<'a> {

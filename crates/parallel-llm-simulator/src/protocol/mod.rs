@@ -3,14 +3,16 @@
 //! Nothing here waits or breaks off; `stream` and `whole` do.
 
 mod chat;
+pub(crate) mod draft;
 mod gemini;
 mod lines;
 mod messages;
+pub(crate) mod sse;
 
+use crate::behaviour::fault::Fault;
 use crate::dialect::{KeepAlive, Protocol};
-use crate::draft::Draft;
-use crate::fault::Fault;
-use crate::sse::Frame;
+use draft::Draft;
+use sse::Frame;
 
 /// Encodes a draft in one protocol, piece by piece.
 pub(crate) trait Encoder {

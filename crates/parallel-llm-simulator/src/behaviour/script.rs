@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{Fault, UnknownFault};
+use super::fault::{Fault, UnknownFault};
 
 /// How the requests to a model, or one request, are answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

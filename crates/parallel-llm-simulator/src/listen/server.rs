@@ -18,10 +18,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use crate::account::Account;
-use crate::config::HttpVersions;
-use crate::route;
-use crate::socket::{Socket, Transport, Wire};
+use super::route;
+use super::socket::{Socket, Transport, Wire};
+use crate::behaviour::config::HttpVersions;
+use crate::state::account::Account;
 
 /// Longest head of a request on HTTP/1.1, and the most bytes buffered for a slow client on both versions.
 const BUFFER_BYTES_MAX: usize = 256 * 1024;

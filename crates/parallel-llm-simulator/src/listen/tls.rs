@@ -13,7 +13,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::config::HttpVersions;
+use crate::behaviour::config::HttpVersions;
 
 /// A certificate with its key, ready to accept connections.
 pub(crate) struct Identity {

@@ -1,7 +1,7 @@
 //! The timing of one reply: latencies drawn once, so that streamed and whole replies agree.
 
-use crate::script::Behaviour;
-use crate::seed::Draw;
+use super::script::Behaviour;
+use super::seed::Draw;
 
 /// The timing of one reply.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
-use crate::ledger::Bill;
+use crate::state::ledger::Bill;
 
 /// Time for the client to read before the connection breaks. Never scaled: it makes a connection break at the same byte
 /// every time.

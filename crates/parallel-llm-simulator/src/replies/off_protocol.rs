@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use hyper::StatusCode;
 
-use crate::json::Object;
-use crate::reply::{Reply, Steps};
+use super::json::Object;
+use super::reply::{Reply, Steps};
 
 /// The login page of a captive portal.
 const LOGIN_PAGE: &str = "<!DOCTYPE html><title>Sign in to the network</title>\

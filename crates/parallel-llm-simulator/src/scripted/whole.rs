@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 
+use crate::behaviour::fault::Fault;
+use crate::behaviour::timing::Timing;
 use crate::dialect::{error_body, error_reply};
-use crate::draft::{Draft, split_tokens};
-use crate::fault::Fault;
-use crate::off_protocol::PADDING;
 use crate::protocol::Encoder;
-use crate::reply::{REPEATS_MAX, Reply, Steps, filler, scaled};
-use crate::timing::Timing;
+use crate::protocol::draft::{Draft, split_tokens};
+use crate::replies::off_protocol::PADDING;
+use crate::replies::reply::{REPEATS_MAX, Reply, Steps, filler, scaled};
 
 /// Pace of the padding that a fault repeats.
 const PADDING_EVERY_MS: f64 = 600.0;

@@ -4,10 +4,10 @@
 
 use std::collections::HashMap;
 
-use crate::config::SimulatorConfig;
-use crate::fault::{Fault, UnknownFault};
-use crate::script::{AFTER_TOKENS, Behaviour, Script};
-use crate::seed::Draw;
+use super::config::SimulatorConfig;
+use super::fault::{Fault, UnknownFault};
+use super::script::{AFTER_TOKENS, Behaviour, Script};
+use super::seed::Draw;
 
 /// The key of the script for every model.
 pub(crate) const EVERY_MODEL: &str = "*";

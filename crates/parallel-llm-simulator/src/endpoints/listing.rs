@@ -5,13 +5,13 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use crate::account::{Account, KeyVerdict};
-use crate::catalogue::Catalogue;
-use crate::clock::iso_time;
 use crate::dialect::{ErrorKind, openrouter_error};
-use crate::ledger::Charge;
-use crate::money::{PICO_PER_USD, Usd};
-use crate::reply::Reply;
+use crate::replies::reply::Reply;
+use crate::state::account::{Account, KeyVerdict};
+use crate::state::catalogue::Catalogue;
+use crate::state::clock::iso_time;
+use crate::state::ledger::Charge;
+use crate::state::money::{PICO_PER_USD, Usd};
 
 /// How long clients may cache the model list.
 const MODELS_CACHE: &str = "max-age=120";

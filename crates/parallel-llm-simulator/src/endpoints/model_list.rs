@@ -3,11 +3,11 @@
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use crate::catalogue::{Catalogue, Model};
-use crate::clock::iso_time;
+use crate::behaviour::script::Script;
 use crate::dialect::{Dialect, List, ModelNames};
-use crate::reply::Reply;
-use crate::script::Script;
+use crate::replies::reply::Reply;
+use crate::state::catalogue::{Catalogue, Model};
+use crate::state::clock::iso_time;
 
 /// Prefix of a model name that plays a fault, at OpenRouter and elsewhere.
 const ROUTER_FAULT: &str = "sim/fault-";

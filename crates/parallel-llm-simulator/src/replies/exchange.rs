@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::account::Account;
-use crate::ledger::{Bill, Ending};
-use crate::record::RecordedRequest;
-use crate::reply::{Head, Reply};
+use super::reply::{Head, Reply};
+use crate::state::account::Account;
+use crate::state::ledger::{Bill, Ending};
+use crate::state::record::RecordedRequest;
 
 /// A sequence number that no logged request has.
 const UNLOGGED: u64 = u64::MAX;

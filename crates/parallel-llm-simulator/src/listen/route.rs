@@ -9,17 +9,17 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
-use crate::account::{Account, KeyVerdict};
-use crate::chat::{self, Call};
-use crate::control;
+use super::player::{PlayedBody, play};
+use super::socket::Wire;
 use crate::dialect::{self, ApiError, ErrorKind, Route};
-use crate::exchange::Exchange;
-use crate::listing::{self, Lookup};
-use crate::model_list;
-use crate::player::{PlayedBody, play};
-use crate::record::{RecordedRequest, without_secrets};
-use crate::reply::Reply;
-use crate::socket::Wire;
+use crate::endpoints::chat::{self, Call};
+use crate::endpoints::control;
+use crate::endpoints::listing::{self, Lookup};
+use crate::endpoints::model_list;
+use crate::replies::exchange::Exchange;
+use crate::replies::reply::Reply;
+use crate::state::account::{Account, KeyVerdict};
+use crate::state::record::{RecordedRequest, without_secrets};
 
 /// The header that selects a fault for one request, whatever the script.
 const SCENARIO_HEADER: &str = "x-sim-scenario";

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::catalogue::Rate;
+use super::catalogue::Rate;
 
 /// Most charges kept for `/generation`; the oldest is dropped first.
 const CHARGES_MAX: usize = 100_000;

@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::catalogue::Catalogue;
-use crate::clock::Clock;
-use crate::config::SimulatorConfig;
-use crate::ledger::Ledger;
-use crate::record::Log;
-use crate::script_table::ScriptTable;
-use crate::seed;
+use super::catalogue::Catalogue;
+use super::clock::Clock;
+use super::ledger::Ledger;
+use super::record::Log;
+use crate::behaviour::config::SimulatorConfig;
+use crate::behaviour::script_table::ScriptTable;
+use crate::behaviour::seed;
 
 /// One simulator's state.
 #[derive(Debug)]

@@ -8,16 +8,16 @@ use hyper::header::HeaderMap;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::account::Account;
-use crate::catalogue::RETIRED_MODEL;
+use super::model_list::{self, NamedModel};
+use crate::behaviour::seed::Draw;
 use crate::dialect::{ApiError, Dialect, ErrorDetails, ErrorKind, Protocol, RuleInput};
 use crate::dialect::{check_fields, check_key, check_rules, error_reply, sent_key};
-use crate::exchange::Exchange;
-use crate::model_list::{self, NamedModel};
-use crate::reply::{Head, Reply};
+use crate::replies::exchange::Exchange;
+use crate::replies::reply::{Head, Reply};
 use crate::request::{BadBody, ChatRequest};
-use crate::respond::ReplyContext;
-use crate::seed::Draw;
+use crate::scripted::respond::ReplyContext;
+use crate::state::account::Account;
+use crate::state::catalogue::RETIRED_MODEL;
 
 /// A request for an answer, as received.
 #[derive(Debug)]

@@ -6,11 +6,11 @@
 use hyper::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use crate::account::Account;
+use crate::behaviour::script::Script;
+use crate::behaviour::script_table::EVERY_MODEL;
 use crate::dialect::{ErrorKind, openrouter_error};
-use crate::reply::Reply;
-use crate::script::Script;
-use crate::script_table::EVERY_MODEL;
+use crate::replies::reply::Reply;
+use crate::state::account::Account;
 
 /// The path prefix of the control routes.
 pub(crate) const PREFIX: &str = "/__sim/";

@@ -2,24 +2,24 @@
 
 use hyper::StatusCode;
 
-use crate::account::Account;
+use super::stream;
+use super::whole;
 use crate::answer;
-use crate::catalogue::{Model, stops_billing};
+use crate::behaviour::fault::Fault;
+use crate::behaviour::script::{Answer, Behaviour};
+use crate::behaviour::script_table::ResolvedScript;
+use crate::behaviour::seed::Draw;
+use crate::behaviour::timing::Timing;
 use crate::dialect::{ApiError, Dialect, ErrorDetails, ErrorKind, error_reply};
-use crate::draft::Draft;
-use crate::fault::Fault;
-use crate::ledger::Bill;
-use crate::off_protocol;
 use crate::protocol;
-use crate::reply::{Head, Reply};
+use crate::protocol::draft::Draft;
+use crate::protocol::sse::Framing;
+use crate::replies::off_protocol;
+use crate::replies::reply::{Head, Reply};
 use crate::request::ChatRequest;
-use crate::script::{Answer, Behaviour};
-use crate::script_table::ResolvedScript;
-use crate::seed::Draw;
-use crate::sse::Framing;
-use crate::stream;
-use crate::timing::Timing;
-use crate::whole;
+use crate::state::account::Account;
+use crate::state::catalogue::{Model, stops_billing};
+use crate::state::ledger::Bill;
 
 /// Free requests per day in `rate_free_day`.
 const FREE_PER_DAY: u32 = 50;
@@ -100,7 +100,7 @@ impl ReplyContext<'_> {
         if !self.request.stream {
             return Some(Reply::json(StatusCode::OK, body));
         }
-        let frame = self.framing(None).frame(&crate::sse::Frame::data(body));
+        let frame = self.framing(None).frame(&crate::protocol::sse::Frame::data(body));
         Some(Reply::whole(StatusCode::OK, protocol::stream_type(self.dialect.protocol), frame))
     }
 

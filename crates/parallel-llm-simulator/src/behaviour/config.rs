@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use crate::script::{Behaviour, Latency, Script};
+use super::script::{Behaviour, Latency, Script};
 
 /// The configuration of a simulator.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 //! Healthy and broken answers are the same type. `protocol` encodes it for each protocol, streamed and whole, so that a
 //! fault means the same in all of them.
 
-use crate::catalogue::Rate;
+use crate::behaviour::fault::Fault;
 use crate::dialect::{ApiError, Dialect, ErrorDetails, ErrorKind};
-use crate::fault::Fault;
 use crate::request::token_count;
+use crate::state::catalogue::Rate;
 
 /// An answer before encoding.
 #[derive(Clone, Debug)]

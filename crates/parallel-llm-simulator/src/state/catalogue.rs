@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::money::pico_usd;
+use super::money::pico_usd;
 
 /// A slug that is no longer offered: it gets a 404 instead of a 400.
 pub(crate) const RETIRED_MODEL: &str = "openai/gpt-5-codex";
@@ -18,7 +18,8 @@ pub(crate) const RETIRED_MODEL: &str = "openai/gpt-5-codex";
 const ROUTER_CHOICE: &str = "openai/gpt-6-luna";
 
 static EMBEDDED: LazyLock<Catalogue> = LazyLock::new(|| {
-    Catalogue::read(include_bytes!("../assets/models.json")).expect("the embedded catalogue is well formed")
+    Catalogue::read(include_bytes!("../../assets/models.json"))
+        .expect("the embedded catalogue is well formed")
 });
 
 /// All models, in the order of `/models`.

@@ -15,9 +15,9 @@ use hyper::Response;
 use hyper::body::{Body, Frame};
 use tokio::time::{Sleep, sleep};
 
-use crate::exchange::Exchange;
-use crate::reply::{Head, Reply, Step};
-use crate::socket::Wire;
+use super::socket::Wire;
+use crate::replies::exchange::Exchange;
+use crate::replies::reply::{Head, Reply, Step};
 
 /// Waits, sends the head, and returns the body.
 pub(crate) async fn play(
