@@ -13,7 +13,8 @@ use parallel_llm_engine::{Code, Failure, Finish};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::codec::{self, Codec};
+use crate::codec;
+use crate::codec::protocol::Codec;
 use crate::providers::dialect::Protocol;
 use crate::providers::scrubber::Scrubber;
 use crate::read::reply::{Parts, Reply};

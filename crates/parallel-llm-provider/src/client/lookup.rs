@@ -8,7 +8,7 @@ use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId};
 
 use super::date;
-use crate::codec::Address;
+use crate::codec::protocol::Address;
 use crate::connection::endpoint::Endpoint;
 use crate::connection::http as pooled;
 use crate::money::credit::Credit;

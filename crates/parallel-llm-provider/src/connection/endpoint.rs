@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::{Host, Url};
 
-use crate::codec::Address;
+use crate::codec::protocol::Address;
 use crate::providers::api_key::ApiKey;
 use crate::providers::dialect::{Dialect, KeyRule};
 use crate::providers::known::Known;

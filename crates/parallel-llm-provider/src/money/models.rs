@@ -10,7 +10,8 @@ use parallel_llm_engine::request::catalogue::{Inputs, PriceOverride};
 use parallel_llm_engine::{Catalogue, Code, Failure, ModelInfo, PicoUsd, Price};
 use serde_json::value::RawValue;
 
-use crate::codec::{self, Address};
+use crate::codec;
+use crate::codec::protocol::Address;
 use crate::providers::dialect::{Dialect, ListPrices};
 use crate::wire::loose;
 use crate::wire::model::{Fields, List};

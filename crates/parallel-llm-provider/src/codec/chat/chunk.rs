@@ -9,7 +9,7 @@ use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::super::Spent;
+use crate::codec::piece::Spent;
 use crate::wire::loose;
 
 /// One JSON object of a reply. Borrows from the received bytes.

@@ -15,7 +15,8 @@ use self::chunk::{Choice, Chunk};
 use self::request::{
     ChatContent, ChatPart, ChatRequest, Include, IncludeUsage, ResponseFormat, ThinkingField,
 };
-use super::{Address, Codec, Declined, Piece};
+use super::piece::{Declined, Piece};
+use super::protocol::{Address, Codec};
 use crate::providers::dialect::{CapField, Dialect, EffortField, UsageRequest};
 use crate::wire::error::ErrorBody;
 use crate::wire::loose;

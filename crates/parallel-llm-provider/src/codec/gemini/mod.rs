@@ -17,7 +17,8 @@ use serde_json::value::RawValue;
 
 use self::request::{GeminiContent, GeminiRequest, GenerationConfig, InlineData, ThinkingConfig};
 use self::response::{Candidate, GeminiUsage, Response};
-use super::{Address, Codec, Declined, Piece, Spent};
+use super::piece::{Declined, Piece, Spent};
+use super::protocol::{Address, Codec};
 use crate::providers::dialect::Dialect;
 use crate::wire::error::ErrorBody;
 use crate::wire::loose;

@@ -16,7 +16,8 @@ use serde_json::value::RawValue;
 
 use self::event::{Block, Event, MessagesUsage};
 use self::request::{InputBlock, MessagesRequest, OutputConfig, Source, ThinkingMode};
-use super::{Address, Codec, Declined, Piece, Spent};
+use super::piece::{Declined, Piece, Spent};
+use super::protocol::{Address, Codec};
 use crate::providers::dialect::Dialect;
 use crate::wire::error::ErrorBody;
 use crate::wire::loose;

@@ -16,7 +16,8 @@ use parallel_llm_engine::{Code, Failure, Finish};
 use serde_json::value::RawValue;
 
 use super::template::EventTemplate;
-use crate::codec::{Codec, Declined, Piece, Spent};
+use crate::codec::piece::{Declined, Piece, Spent};
+use crate::codec::protocol::Codec;
 use crate::wire::classify::{self, Origin};
 use crate::wire::error::ErrorBody;
 use crate::wire::sse::{Decoder, LINE_BYTES_MAX, Step};
