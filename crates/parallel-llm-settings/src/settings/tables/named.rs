@@ -7,7 +7,8 @@ use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, RunRequest};
 
-use super::flow::{FlowErrors, FlowFile, NamedFlow};
+use super::flow::FlowFile;
+use super::flow::named_flow::{FlowErrors, NamedFlow};
 use super::preset::Preset;
 use crate::settings::Settings;
 use crate::settings::value::failure::invalid;

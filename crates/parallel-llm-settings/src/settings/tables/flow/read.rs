@@ -10,7 +10,7 @@ use parallel_llm_engine::value::next::{Advice, Next};
 use toml::de::{DeTable, DeValue};
 
 use super::super::preset;
-use super::{FlowErrors, NamedFlow};
+use super::named_flow::{FlowErrors, NamedFlow};
 use crate::settings::sources::file::Source;
 use crate::settings::sources::reader::{Item, Key, Reader, in_order, noun, read_single};
 use crate::settings::table::Setting;

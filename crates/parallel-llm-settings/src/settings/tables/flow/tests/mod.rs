@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use parallel_llm_engine::request::flow::StageKey;
+use parallel_llm_engine::request::flow::{Flow, FlowError, FlowPlace, StageKey};
 
+use super::named_flow::{ERRORS_MAX, FlowMistake};
 use super::*;
 use mistakes::{Mistake, mistakes, whole_files};
 
