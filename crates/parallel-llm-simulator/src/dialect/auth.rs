@@ -2,7 +2,8 @@
 
 use hyper::header::HeaderMap;
 
-use super::{Dialect, ErrorKind};
+use super::error_text::ErrorKind;
+use super::row::Dialect;
 use crate::state::account::{Account, KeyVerdict};
 
 /// Query parameters that leak a key into the logs of servers and proxies.

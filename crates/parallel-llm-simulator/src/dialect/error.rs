@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::error_text::{ApiError, ErrorKind, ErrorText};
+use super::row::{Dialect, Shape};
 use super::table::DIALECTS;
-use super::{Dialect, Shape};
 use crate::replies::json::Object;
 use crate::replies::off_protocol;
 use crate::replies::reply::Reply;

@@ -5,9 +5,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::error_text::{ApiError, ErrorDetails, ErrorKind};
 use super::rule_input::{RuleInput, values};
 use super::rules::{self, Rule};
-use super::{ApiError, ErrorDetails, ErrorKind};
 
 /// The fields and rules of one endpoint.
 #[derive(Debug, Deserialize)]

@@ -3,9 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::error_text::ErrorText;
+use super::error_text::{ApiError, ErrorDetails, ErrorKind, ErrorText};
 use super::rule_input::{RuleInput, values};
-use super::{ApiError, ErrorDetails, ErrorKind};
 
 /// One rule.
 #[derive(Debug, Deserialize)]

@@ -14,7 +14,9 @@ use serde::Deserialize;
 
 use super::error_text::{ErrorKind, ErrorText};
 use super::fields::Fields;
-use super::{Counts, Dialect, KeepAlive, List, ModelNames, Protocol, ReasoningField, Shape, UsageLocation};
+use super::row::{
+    Counts, Dialect, KeepAlive, List, ModelNames, Protocol, ReasoningField, Shape, UsageLocation,
+};
 
 /// The provider whose error texts are the fallback.
 const FALLBACK: &str = "openai";

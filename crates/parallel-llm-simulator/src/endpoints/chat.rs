@@ -10,11 +10,12 @@ use serde_json::Value;
 
 use super::model_list::{self, NamedModel};
 use crate::behaviour::seed::Draw;
-use crate::dialect::{ApiError, Dialect, ErrorDetails, ErrorKind, Protocol, RuleInput};
+use crate::dialect::row::{Dialect, Protocol};
+use crate::dialect::{ApiError, ErrorDetails, ErrorKind, RuleInput};
 use crate::dialect::{check_fields, check_key, check_rules, error_reply, sent_key};
 use crate::replies::exchange::Exchange;
 use crate::replies::reply::{Head, Reply};
-use crate::request::{BadBody, ChatRequest};
+use crate::request::chat_request::{BadBody, ChatRequest};
 use crate::scripted::respond::ReplyContext;
 use crate::state::account::Account;
 use crate::state::catalogue::RETIRED_MODEL;

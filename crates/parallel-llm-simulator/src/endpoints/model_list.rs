@@ -4,7 +4,7 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use crate::behaviour::script::Script;
-use crate::dialect::{Dialect, List, ModelNames};
+use crate::dialect::row::{Dialect, List, ModelNames};
 use crate::replies::reply::Reply;
 use crate::state::catalogue::{Catalogue, Model};
 use crate::state::clock::iso_time;

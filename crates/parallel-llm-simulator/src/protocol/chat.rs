@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
-use super::Encoder;
 use super::draft::Draft;
+use super::encoder::Encoder;
 use super::sse::Frame;
 use crate::behaviour::fault::Fault;
-use crate::dialect::{Counts, ReasoningField, USER_ID, UsageLocation, error_body};
+use crate::dialect::row::{Counts, ReasoningField, UsageLocation};
+use crate::dialect::{USER_ID, error_body};
 use crate::replies::json::Object;
 use crate::state::ledger::cost_pico;
 use crate::state::money::Usd;

@@ -4,8 +4,9 @@
 //! fault means the same in all of them.
 
 use crate::behaviour::fault::Fault;
-use crate::dialect::{ApiError, Dialect, ErrorDetails, ErrorKind};
-use crate::request::token_count;
+use crate::dialect::row::Dialect;
+use crate::dialect::{ApiError, ErrorDetails, ErrorKind};
+use crate::request::chat_request::token_count;
 use crate::state::catalogue::Rate;
 
 /// An answer before encoding.

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::Encoder;
 use super::draft::Draft;
+use super::encoder::Encoder;
 use super::sse::Frame;
 use crate::behaviour::fault::Fault;
 use crate::dialect::error_body;
 use crate::replies::json::Object;
-use crate::request::token_count;
+use crate::request::chat_request::token_count;
 
 /// A draft encoded as `generateContent`.
 pub(super) struct Gemini<'a> {

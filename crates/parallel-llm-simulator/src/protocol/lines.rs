@@ -1,7 +1,7 @@
 //! Encodes Ollama's `/api/chat`: one JSON object per line, the last with `done`.
 
-use super::Encoder;
 use super::draft::Draft;
+use super::encoder::Encoder;
 use super::sse::Frame;
 use crate::behaviour::fault::Fault;
 use crate::dialect::error_body;

@@ -1,7 +1,7 @@
 //! Encodes Anthropic's `messages`: named events around content blocks.
 
-use super::Encoder;
 use super::draft::Draft;
+use super::encoder::Encoder;
 use super::sse::Frame;
 use crate::behaviour::fault::Fault;
 use crate::dialect::error_body;

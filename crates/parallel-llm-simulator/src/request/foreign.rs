@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Error, Value};
 
-use super::{ChatRequest, Content, Message, Part, Thinking};
+use super::chat_request::{ChatRequest, Content, Message, Part, Thinking};
 
 /// Anthropic's `messages`: the system prompt is a field beside the messages.
 pub(super) fn messages(body: &Value) -> Result<ChatRequest, Error> {

@@ -5,10 +5,11 @@ use hyper::StatusCode;
 use crate::behaviour::fault::Fault;
 use crate::behaviour::timing::Timing;
 use crate::protocol::draft::{Draft, split_tokens};
+use crate::protocol::encoder::Encoder;
 use crate::protocol::sse::{BYTE_ORDER_MARK, Frame, Framing};
-use crate::protocol::{Encoder, keep_alive, proxy_keep_alive, stream_type};
+use crate::protocol::{keep_alive, proxy_keep_alive, stream_type};
 use crate::replies::reply::{REPEATS_MAX, Reply, Steps, filler};
-use crate::request::token_count;
+use crate::request::chat_request::token_count;
 
 /// Pace of the comments and drips that a fault repeats.
 const COMMENT_EVERY_MS: f64 = 600.0;

@@ -10,8 +10,8 @@ use hyper::StatusCode;
 use crate::behaviour::fault::Fault;
 use crate::behaviour::timing::Timing;
 use crate::dialect::{error_body, error_reply};
-use crate::protocol::Encoder;
 use crate::protocol::draft::{Draft, split_tokens};
+use crate::protocol::encoder::Encoder;
 use crate::replies::off_protocol::PADDING;
 use crate::replies::reply::{REPEATS_MAX, Reply, Steps, filler, scaled};
 
