@@ -15,7 +15,7 @@ use parallel_llm_engine::request::panel::{ModelRef, WrittenReference};
 use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::request::short_name::NamedModels;
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
+use parallel_llm_engine::{Catalogue, Code, Failure, ModelInfo, ProviderId, RunRequest};
 
 use super::Models;
 use super::catalogue::Wanted;
@@ -99,9 +99,16 @@ impl Lists {
 fn price_in_full(prices: &mut PriceBook, catalogues: &BTreeMap<ProviderId, Arc<Catalogue>>) {
     let full = |model: &ModelRef| {
         let catalogue = catalogues.get(&model.provider)?;
-        let listed = catalogue.models().iter().find(|info| info.id.eq_ignore_ascii_case(&model.model));
-        let listed = listed.map(|info| ModelRef { model: info.id.clone(), ..model.clone() });
-        listed.or_else(|| full_name(model, catalogue).ok().flatten())
+        if catalogue.find(&model.model).is_some() {
+            return None;
+        }
+        let in_any_case = |info: &&ModelInfo| info.id.eq_ignore_ascii_case(&model.model);
+        let mut listed = catalogue.models().iter().filter(in_any_case);
+        match (listed.next(), listed.next()) {
+            (Some(only), None) => Some(ModelRef { model: only.id.clone(), ..model.clone() }),
+            (Some(_), Some(_)) => None,
+            (None, _) => full_name(model, catalogue).ok().flatten(),
+        }
     };
     let set: Vec<(ModelRef, Price)> =
         prices.set.iter().filter_map(|(model, price)| Some((full(model)?, *price))).collect();

@@ -38,7 +38,7 @@ impl ExpectedCost {
     pub fn of_part(part: &Reopening, run: &Run, reserved: PicoUsd) -> Self {
         let worst_case = match part.worst_case(&run.plan, run.chain()) {
             WorstCase::Known(_) => WorstCase::Known(reserved),
-            unknown => unknown,
+            unknown @ WorstCase::Unknown { .. } => unknown,
         };
         let may_exceed = part.most(&run.plan, run.chain()) > reserved;
         Self { worst_case, may_exceed, ..Self::default() }
