@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
+use parallel_llm_service::report::expected_cost::ExpectedCost;
 use parallel_llm_service::{Continuation, KnownRun, Quote, Services, TokenRequest};
 use secrecy::SecretString;
 use tokio::sync::oneshot;
@@ -212,12 +213,13 @@ impl Panel {
         let services = &self.0.services;
         let question =
             question.into().resolve(services.settings.attachment_bytes_max).await.map_err(refused)?;
-        let cost = Box::pin(services.ask.quote(question)).await.map_err(refused)?.cost();
+        let quote = Box::pin(services.ask.quote(question)).await.map_err(refused)?;
+        let cost = quote.plan().map_or_else(ExpectedCost::default, ExpectedCost::of);
         Ok(Cost {
-            likely_usd: cost.worst_case.known().map(|_| cost.likely.as_usd()),
+            likely_usd: cost.likely().map(PicoUsd::as_usd),
             worst_case_usd: cost.worst_case.known_part().as_usd(),
             unpriced_models: cost.worst_case.unpriced().iter().map(ToString::to_string).collect(),
-            budget_usd: cost.budget.limit_as_usd().unwrap_or(f64::INFINITY),
+            budget_usd: quote.cost().budget.limit_as_usd().unwrap_or(f64::INFINITY),
         })
     }
 

@@ -92,9 +92,18 @@ fn a_dry_run_checks_every_line_and_asks_none() {
     let sandbox = sandbox();
     let file = sandbox.write("questions.jsonl", MIXED[..6].join("\n"));
     let output = submit(&sandbox, &file, &["--dry-run"]);
-    insta::assert_snapshot!(output.transcript(), @"");
+    insta::assert_snapshot!(output.transcript(), @"
+    exit 3
+    --- stdout
+    Nothing was asked. The file has 2 questions.
+    Cost: about $0.016 with 1500 tokens for each reply, at most $0.16 if no call fails. The budget is $3.00.
+    --- stderr
+    line 4 is left out: a JSON object begins there and does not end: each question is a line of its own
+    line 5 is left out: it is not a JSON object
+    line 6 is left out: there is no field `prmpt`
+    ");
     let json = submit(&sandbox, &file, &["--dry-run", "--json"]).json();
-    insta::assert_snapshot!(json, @"");
+    insta::assert_snapshot!(json, @r#"{"bad":3,"budget_usd":3.0,"cost_likely_usd":0.016035,"cost_max_usd":0.483105,"questions":2,"schema":1,"unpriced_models":[]}"#);
     assert!(sandbox.chats().is_empty());
     assert_eq!(sandbox.call(["batch", "status", "--json"]).run().code, Some(2), "there is no batch");
     let bad = sandbox.write("bad.jsonl", "[1]");

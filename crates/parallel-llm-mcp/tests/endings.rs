@@ -325,7 +325,7 @@ fn an_unreachable_host_is_reported_once() {
     insta::assert_snapshot!(output.summary(), @"
     No model answered.
     Missing: all 3 seats failed: openrouter at 127.0.0.1:1 cannot be reached: Connection refused (os error 111) (next: check the network and the base URL, or try again later)
-    warning[prices_old]: the prices of `openrouter` are those of 2026-11-10, because its list of models could not be renewed (next: type `models --refresh`)
+    warning[prices_old]: the prices of `openrouter` are those of 2026-11-10: the list could not be renewed (next: type `models --refresh`)
     Cost $0.00, <time>.
     Kept as run <run>: `runs show @`.
     ");

@@ -58,9 +58,9 @@ fn a_command_with_its_subcommand_is_not_the_question() {
             "type `parallel-llm-mcp runs list`",
         ),
         named(
-            ["ask", "-q", "batch", "status", "--json"],
+            ["ask", "-q", "batch", "status"],
             "`batch status` is",
-            "ask -q --json -- batch status`",
+            "or type `parallel-llm-mcp ask -q \"batch status\"`",
         ),
         named(
             ["ask", "keys", "create", "a"],

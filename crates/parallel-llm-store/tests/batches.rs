@@ -98,7 +98,7 @@ async fn a_job_that_became_dearer_is_kept_back_for_anew_and_what_it_has_cost_sta
     let why = || JobResult::PutOff { why: failure(Code::Budget), after_ms: 0 };
     let [first] = &claimed(store, id, 1).await[..] else { panic!("one job") };
     // Half of its cost is a bound.
-    let cost = JobCost { known: CENT, unknown_max: CENT, unbounded: 1 };
+    let cost = JobCost { known: CENT, unknown_max: CENT, unbounded: 0 };
     store.settle_job(first.claim, JobEnd { cost: Some(cost), ..end(CENT, why()) }).await.unwrap();
     // Two cents of the four are left.
     let left = CENT.times(2);
@@ -116,6 +116,22 @@ async fn a_job_that_became_dearer_is_kept_back_for_anew_and_what_it_has_cost_sta
     store.settle_job(job.claim, dearer).await.unwrap();
     assert_eq!(lines(store, id, 1).await, Vec::<u64>::new(), "it fits no more");
     assert_eq!(get(store, id).await.state, BatchState::Paused);
+}
+
+#[tokio::test]
+async fn no_budget_lets_a_job_follow_whose_cost_and_price_nobody_knows() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let id = submitted(store, 1, 2, 10).await;
+    let [first] = &claimed(store, id, 1).await[..] else { panic!("one job") };
+    let cost = JobCost { unbounded: 1, ..JobCost::default() };
+    let answered = JobResult::Answered { is_partial: false };
+    store.settle_job(first.claim, JobEnd { cost: Some(cost), ..end(CENT, answered) }).await.unwrap();
+    assert_eq!(lines(store, id, 2).await, Vec::<u64>::new());
+    let batch = get(store, id).await;
+    let why = batch.pause.map(|why| why.message).unwrap_or_default();
+    assert_eq!((batch.state, batch.spent), (BatchState::Paused, cost));
+    assert!(why.starts_with("nobody knows what is left of the batch's budget of $0.10"), "{why}");
 }
 
 #[tokio::test]

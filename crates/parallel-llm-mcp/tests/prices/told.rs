@@ -1,6 +1,6 @@
 //! What is said of prices that are not what they should be: old, unreachable, set under another name, or exceeded.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::shop::{GOLD, ListState, Shop};
 use super::{CHEAP, CONFIG, PLAIN, ask, call, error, keep, sandbox};
@@ -44,8 +44,16 @@ fn a_price_of_the_settings_counts_under_each_name_of_its_model() {
         let (shop, sandbox) = (Shop::new(ListState::Varying), sandbox());
         let price = "{ input_usd_per_million = 0.1, output_usd_per_million = 0.2 }";
         sandbox.write(CONFIG, format!("[prices]\n\"{name}\" = {price}\n"));
-        let output = ask(&sandbox, &shop, &["-m", GOLD]);
-        assert_eq!((output.code, shop.sales().len()), (Some(0), 1), "{name}\n{}", output.transcript());
+        // The second time, the list is read from the disk.
+        for sales in [1, 2] {
+            let output = ask(&sandbox, &shop, &["-m", GOLD]);
+            assert_eq!(
+                (output.code, shop.sales().len()),
+                (Some(0), sales),
+                "{name}\n{}",
+                output.transcript()
+            );
+        }
     }
 }
 
@@ -74,5 +82,4 @@ fn doctor_names_a_model_of_every_question_whose_price_nobody_knows() {
     assert!(told, "{found}");
     let free = call(&sandbox, &shop, &["doctor", "--json"]).settings([("budget_usd", "none")]).run().json();
     assert!(!free.to_string().contains("no price is known"), "{free}");
-    assert_ne!(json!(null), found["findings"]);
 }

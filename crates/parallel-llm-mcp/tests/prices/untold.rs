@@ -43,6 +43,6 @@ fn the_day_does_not_say_what_calls_without_a_price_cost_at_most_and_a_limit_lets
     let next = call(&sandbox, &shop, &["ask", "--json", "-m", "lab/cheap", "Why?"]);
     let refused = next.settings([("budget_day_usd", "5")]).run();
     assert_eq!(error(&refused)["code"], "budget", "{}", refused.transcript());
-    insta::assert_snapshot!(error(&refused)["message"].as_str().unwrap_or_default(), @"the run may cost up to $0.0016; of the day's limit of $5.00, $0.00 is spent, besides calls whose cost and price nobody knows, and $0.00 held for runs under way");
+    insta::assert_snapshot!(error(&refused)["message"].as_str().unwrap_or_default(), @"the run may cost up to $0.0016; of the day's limit of $5.00, $0.00 is spent, the cost and the price of some calls are unknown, and $0.00 held for runs under way");
     assert_eq!(shop.sales().len(), 1);
 }

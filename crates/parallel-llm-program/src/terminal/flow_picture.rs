@@ -248,12 +248,13 @@ pub fn report(plan: &RunPlan) -> Value {
             "synthesizers": models(&plan.synthesizers, &all(&plan.synthesizers)),
         })],
     };
+    let cost = ExpectedCost::of(plan);
     json!({
         "stages": stages,
         "calls": plan.calls(),
         "rounds": plan.rounds(),
-        "cost_likely_usd": ExpectedCost::of(plan).likely().map(PicoUsd::as_usd),
-        "cost_max_usd": plan.worst_case.known().map(|_| plan.most().as_usd()),
+        "cost_likely_usd": cost.likely().map(PicoUsd::as_usd),
+        "cost_max_usd": cost.worst_case.known().map(|_| cost.most.as_usd()),
         "models_without_price": unpriced(plan),
         "budget_usd": plan.budget.limit_as_usd(),
     })

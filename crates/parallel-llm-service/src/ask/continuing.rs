@@ -11,6 +11,7 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::value::next::{Next, Operation};
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
 use tokio::time::timeout;
 
@@ -204,8 +205,8 @@ impl Planner {
         // A further part never asks the panel of the settings.
         let mut defaults = Defaults { panel: Vec::new(), ..self.defaults() };
         let mut request = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };
-        let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?.lists.catalogues;
-        let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
+        let lists = self.lists.name_in_full(&mut request, &mut defaults).await?.lists;
+        let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &lists.catalogues };
         let mut reopening = Reopening::resolve(&request, &terms, run.so_far(), Vec::new())?;
         let groups: [(&str, &[Seat]); 3] = [
             ("seat", &reopening.seats),
@@ -214,6 +215,9 @@ impl Planner {
         ];
         let unable = fitness::inabilities(providers, &run.plan.routing, &groups);
         reopening.warnings.extend(unable);
+        let new = reopening.seats.iter().chain(&reopening.synthesizers);
+        let old = lists.old_prices(new);
+        reopening.warnings.extend(old);
         Ok(reopening)
     }
 }
@@ -225,10 +229,14 @@ impl Planner {
         let panel = run.plan.models().map(|seat| seat.model.to_string()).collect();
         let mut defaults = Defaults { panel, synthesizers: Vec::new(), ..self.defaults() };
         let request = RunRequest::default();
-        let catalogues = self.lists.for_request(&request, &mut defaults).await.catalogues;
+        let lists = self.lists.for_request(&request, &mut defaults).await;
         let providers = self.lists.providers.ids();
-        let terms = Terms { defaults: &defaults, providers, catalogues: &catalogues };
+        let terms = Terms { defaults: &defaults, providers, catalogues: &lists.catalogues };
         reopening.with_prices_of_today(&run.plan, &terms);
+        let old = lists.old_prices(run.plan.models());
+        let is_told = |warning: &Warning| reopening.warnings.contains(warning);
+        let old = old.filter(|warning| !is_told(warning));
+        reopening.warnings.extend(old);
     }
 }
 

@@ -128,7 +128,6 @@ impl Asking {
             let kept = may_ask.then(|| order.clone());
             let quote = self.quote_order(order).await?;
             let Err(refused) = quote.check() else { return quote.begin().await.map(Begun::Run) };
-            // The quote holds the question too, and the user may take minutes.
             let (excess, refused) = self.refusal(quote.cost(), budget, savings, refused);
             match excess.zip(kept) {
                 Some((excess, order)) => {

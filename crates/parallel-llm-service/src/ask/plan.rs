@@ -181,8 +181,10 @@ impl Planner {
         plan.warnings.extend(unable);
         plan.warnings.extend(self.calibration.warning().await);
         plan.warnings.extend(fitness::unpriced(&plan.worst_case));
-        plan.warnings.extend(lists.old_prices(&plan));
-        Ok(Planned { plan, unlisted: lists.failure })
+        let old = lists.old_prices(plan.models());
+        plan.warnings.extend(old);
+        let unlisted = plan.worst_case.unpriced().first().and_then(|model| lists.failure_of(model)).cloned();
+        Ok(Planned { plan, unlisted })
     }
 
     /// The resolved request, and the parts that this call names. Whether they can be asked is not checked.
@@ -208,7 +210,7 @@ impl Planner {
     }
 }
 
-/// A plan that can be asked, and why a list of models could not be had, if one could not.
+/// A plan that can be asked, and why the list is missing that would tell a price that is unknown.
 pub(super) struct Planned {
     pub(super) plan: RunPlan,
     pub(super) unlisted: Option<Failure>,

@@ -39,7 +39,7 @@ pub(super) enum Resolved {
         plan: Box<RunPlan>,
         /// The greatest age of a cached answer that may be given instead; `None` for no cached answer.
         cache_ms: Option<u64>,
-        /// Why a list of models could not be had, so that a price may be unknown.
+        /// Why the list is missing that would tell a price that is unknown.
         unlisted: Option<Failure>,
     },
     /// Continue a run.
@@ -112,10 +112,11 @@ impl Quote {
             Resolved::Join(_) => ("the run", None),
             Resolved::Ask { unlisted, .. } => ("the run", unlisted.as_ref()),
         };
+        let again = |why: &Failure| why.retryable.then_some(Next::Do(Advice::AskAgain));
         worst_case.check(what, budget).map_err(|refused| match unlisted {
             Some(why) if refused.code == Code::PriceUnknown => Failure {
                 message: format!("{}; {}", refused.message, why.message),
-                next: [vec![Next::Do(Advice::AskAgain)], refused.next].concat(),
+                next: again(why).into_iter().chain(refused.next).collect(),
                 ..refused
             },
             _ => refused,

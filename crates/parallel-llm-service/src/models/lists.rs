@@ -6,18 +6,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _, join_all};
+use futures_util::future::{BoxFuture, FutureExt as _, join, join_all};
 use parallel_llm_engine::plan::Defaults;
 use parallel_llm_engine::request::catalogue::PriceSource;
 use parallel_llm_engine::request::flow::Flow;
 use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Catalogue, Code, Failure, ModelRef, ProviderId, RunPlan, RunRequest};
+use parallel_llm_engine::{Catalogue, Code, Failure, ModelRef, ProviderId, RunRequest, Seat};
 
 use super::catalogue::{Catalogues, KeyUse, Lookup, Source, Wanted};
-use super::estimate;
 use super::providers::{Providers, lists_for_all};
+use super::{estimate, naming};
 use crate::ports::OPENROUTER;
 use parallel_llm_settings::settings::{ProviderKey, ProviderSettings};
 
@@ -34,26 +34,44 @@ pub(crate) struct KnownLists {
     pub(crate) catalogues: BTreeMap<ProviderId, Arc<Catalogue>>,
     /// The lists that are older than they should be and could not be renewed.
     old: BTreeMap<ProviderId, Source>,
-    /// Why a list could not be had.
-    pub(crate) failure: Option<Failure>,
+    /// Why lists could not be had.
+    failures: BTreeMap<ProviderId, Failure>,
 }
 
 impl KnownLists {
-    /// The warning that prices of this plan are old.
-    pub(crate) fn old_prices(&self, plan: &RunPlan) -> Option<Warning> {
-        let is_used = |provider: &ProviderId| {
-            plan.models().any(|seat| match seat.price_source {
-                PriceSource::List => seat.price.is_some() && seat.model.provider == *provider,
-                PriceSource::Estimate => provider.0 == OPENROUTER,
-                PriceSource::Settings | PriceSource::OwnMachine | PriceSource::Unlisted => false,
-            })
+    /// The warning that prices of these seats are old.
+    pub(crate) fn old_prices<'a>(&self, seats: impl Iterator<Item = &'a Seat>) -> Option<Warning> {
+        let told_by = |seat: &'a Seat| match seat.price_source {
+            PriceSource::List => seat.price.map(|_| seat.model.provider.0.as_str()),
+            PriceSource::Estimate => Some(OPENROUTER),
+            PriceSource::Settings | PriceSource::OwnMachine | PriceSource::Unlisted => None,
         };
-        let (provider, source) = self.old.iter().find(|(provider, _)| is_used(provider))?;
-        let message = format!(
-            "the prices of `{provider}` are those of {}, because its list of models could not be renewed",
-            source.day()
-        );
+        let telling: BTreeSet<&str> = seats.filter_map(told_by).collect();
+        let used = self.old.iter().filter(|(provider, _)| telling.contains(provider.0.as_str()));
+        let told: Vec<String> =
+            used.map(|(provider, source)| format!("of `{provider}` are those of {}", source.day())).collect();
+        if told.is_empty() {
+            return None;
+        }
+        let message = format!("the prices {}: the list could not be renewed", told.join(", and "));
         Some(Warning::new(Code::PricesOld, message).with_next(Next::Type("models --refresh".into())))
+    }
+
+    /// Why the list is missing that would tell the price of this model, or of the same model elsewhere.
+    pub(crate) fn failure_of(&self, model: &ModelRef) -> Option<&Failure> {
+        let elsewhere = || self.failures.get(&ProviderId(OPENROUTER.to_owned()));
+        self.failures.get(&model.provider).or_else(elsewhere)
+    }
+
+    fn note(&mut self, provider: ProviderId, known: Lookup, is_old: bool) {
+        if let Some(failure) = known.failure {
+            self.failures.insert(provider.clone(), failure);
+        }
+        let Some(list) = known.list else { return };
+        if is_old {
+            self.old.insert(provider.clone(), list.source);
+        }
+        self.catalogues.entry(provider).or_insert(list.catalogue);
     }
 }
 
@@ -140,66 +158,71 @@ impl Lists {
         defaults: &'a mut Defaults,
     ) -> BoxFuture<'a, KnownLists> {
         async move {
+            let models: Vec<ModelRef> =
+                named(request, defaults).filter_map(|name| self.providers.model_of(name)).collect();
             let mut names: BTreeMap<ProviderId, Vec<String>> = BTreeMap::new();
-            for model in named(request, defaults).filter_map(|reference| self.providers.model_of(reference)) {
-                names.entry(model.provider).or_default().push(model.model);
+            for model in &models {
+                names.entry(model.provider.clone()).or_default().push(model.model.clone());
             }
             let looked_up = names.into_iter().map(|(provider, names)| async move {
                 let settings = self.providers.find(&provider)?;
                 let known = self.of(settings, Wanted::Names(&names)).await.known;
                 Some((provider, known))
             });
+            let of_others = models.iter().any(|model| self.may_be_estimated(model, &defaults.prices));
+            let (known, elsewhere) = join(join_all(looked_up), self.elsewhere(of_others)).await;
             let mut lists = KnownLists::default();
-            for (provider, known) in join_all(looked_up).await.into_iter().flatten() {
-                self.note(&mut lists, provider, known);
+            for (provider, known) in known.into_iter().flatten() {
+                let is_old = self.is_old(&known);
+                lists.note(provider, known, is_old);
             }
-            self.estimate(request, defaults, &mut lists).await;
+            naming::price_in_full(&mut defaults.prices, &lists.catalogues);
+            if let Some(known) = elsewhere {
+                self.estimate(&models, &mut defaults.prices, known, &mut lists);
+            }
             lists
         }
         .boxed()
     }
 
-    fn note(&self, lists: &mut KnownLists, provider: ProviderId, known: Lookup) {
-        lists.failure = lists.failure.take().or(known.failure);
-        let Some(list) = known.list else { return };
-        if !self.catalogues.is_fresh(&list) {
-            lists.old.insert(provider.clone(), list.source);
-        }
-        lists.catalogues.insert(provider, list.catalogue);
+    fn is_old(&self, known: &Lookup) -> bool {
+        known.list.as_ref().is_some_and(|list| !self.catalogues.is_fresh(list))
     }
 
-    async fn estimate(&self, request: &RunRequest, defaults: &mut Defaults, lists: &mut KnownLists) {
-        let models: Vec<ModelRef> =
-            named(request, defaults).filter_map(|name| self.providers.model_of(name)).collect();
-        let prices: &mut PriceBook = &mut defaults.prices;
-        let unpriced = models.into_iter().filter(|model| {
+    /// OpenRouter's list of today, if it is wanted: it tells what models of other providers cost.
+    async fn elsewhere(&self, is_wanted: bool) -> Option<Lookup> {
+        if !is_wanted {
+            return None;
+        }
+        let openrouter = ProviderId(OPENROUTER.to_owned());
+        Some(self.catalogues.look_up(&openrouter, Wanted::Names(&[]), KeyUse::Withheld).await)
+    }
+
+    /// Whether the price of a model may be that of the same model elsewhere. A local server has names of its own, and its models
+    /// cost nothing; who lists every name tells every price.
+    fn may_be_estimated(&self, model: &ModelRef, prices: &PriceBook) -> bool {
+        let lists_all = self.lists_every_name(&model.provider);
+        !lists_all && !self.providers.is_own_machine(&model.provider) && !prices.set.contains_key(model)
+    }
+
+    fn estimate(&self, models: &[ModelRef], prices: &mut PriceBook, known: Lookup, lists: &mut KnownLists) {
+        let is_unpriced = |model: &&ModelRef| {
             let list = lists.catalogues.get(&model.provider).and_then(|list| list.find(&model.model));
             let is_listed = list.is_some_and(|info| info.price.is_some());
-            // A local server has names of its own, and its models cost nothing.
-            let is_own = self.providers.is_own_machine(&model.provider);
-            !is_listed
-                && !is_own
-                && !prices.set.contains_key(model)
-                && !self.lists_every_name(&model.provider)
-        });
-        let unpriced: Vec<ModelRef> = unpriced.collect();
+            !is_listed && self.may_be_estimated(model, prices)
+        };
+        let unpriced: Vec<&ModelRef> = models.iter().filter(is_unpriced).collect();
         if unpriced.is_empty() {
             return;
         }
-        let openrouter = ProviderId(OPENROUTER.to_owned());
-        // Any list that is of today, and a new one if that lacks a model.
-        for wanted in [Wanted::Names(&[]), Wanted::Fresh] {
-            let known = self.catalogues.look_up(&openrouter, wanted, KeyUse::Withheld).await;
-            let Some(list) = &known.list else { continue };
-            let found = unpriced.iter().filter_map(|model| {
+        if let Some(list) = &known.list {
+            let found = unpriced.into_iter().filter_map(|model| {
                 Some((model.clone(), estimate::same_model(model, &list.catalogue)?.clone()))
             });
             prices.estimates.extend(found);
-            let has_all = unpriced.iter().all(|model| prices.estimates.contains_key(model));
-            if has_all || matches!(wanted, Wanted::Fresh) {
-                return self.note(lists, openrouter, known);
-            }
         }
+        let is_old = self.is_old(&known);
+        lists.note(ProviderId(OPENROUTER.to_owned()), known, is_old);
     }
 }
 

@@ -15,7 +15,7 @@ use parallel_llm_engine::request::panel::{ModelRef, WrittenReference};
 use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::request::short_name::NamedModels;
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Catalogue, Code, Failure, ModelInfo, ProviderId, RunRequest};
+use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
 
 use super::Models;
 use super::catalogue::Wanted;
@@ -68,7 +68,6 @@ impl Lists {
             *reference = aliases.expand(reference);
         }
         let lists = self.for_request(request, defaults).await;
-        price_in_full(&mut defaults.prices, &lists.catalogues);
         let mut flow_errors = Vec::new();
         for (place, reference) in references(request, defaults) {
             match (self.in_full(reference, &lists.catalogues), place) {
@@ -96,18 +95,15 @@ impl Lists {
 }
 
 /// Gives the prices of the settings to the full names, too, of the models that they call by a short name or in another case.
-fn price_in_full(prices: &mut PriceBook, catalogues: &BTreeMap<ProviderId, Arc<Catalogue>>) {
+pub(super) fn price_in_full(prices: &mut PriceBook, catalogues: &BTreeMap<ProviderId, Arc<Catalogue>>) {
     let full = |model: &ModelRef| {
         let catalogue = catalogues.get(&model.provider)?;
         if catalogue.find(&model.model).is_some() {
             return None;
         }
-        let in_any_case = |info: &&ModelInfo| info.id.eq_ignore_ascii_case(&model.model);
-        let mut listed = catalogue.models().iter().filter(in_any_case);
-        match (listed.next(), listed.next()) {
-            (Some(only), None) => Some(ModelRef { model: only.id.clone(), ..model.clone() }),
-            (Some(_), Some(_)) => None,
-            (None, _) => full_name(model, catalogue).ok().flatten(),
+        match catalogue.named(&model.model) {
+            NamedModels::One(id) => Some(ModelRef { model: id, ..model.clone() }),
+            NamedModels::None | NamedModels::Several(_) => None,
         }
     };
     let set: Vec<(ModelRef, Price)> =

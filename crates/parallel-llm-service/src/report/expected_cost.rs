@@ -12,8 +12,8 @@ pub struct ExpectedCost {
     likely: PicoUsd,
     /// The most it can cost if no call fails.
     pub worst_case: WorstCase,
-    /// Whether calls that are repeated or made by others may cost more than that.
-    may_exceed: bool,
+    /// The most it can cost if calls are repeated or made by others, as far as prices are known.
+    pub most: PicoUsd,
     /// The models whose price is that of another provider, each once.
     estimated: Vec<ModelRef>,
 }
@@ -30,8 +30,7 @@ impl ExpectedCost {
     pub fn of_begun(plan: &RunPlan) -> Self {
         let unlisted = if plan.is_limited() { WorstCase::ZERO } else { plan.unlisted() };
         let worst_case = plan.worst_case.clone().plus(&unlisted);
-        let may_exceed = plan.most() > worst_case.known_part();
-        Self { likely: plan.likely_cost(), worst_case, may_exceed, estimated: plan.estimated() }
+        Self { likely: plan.likely_cost(), worst_case, most: plan.most(), estimated: plan.estimated() }
     }
 
     /// What a further part of this run costs that has begun with this reserved.
@@ -40,8 +39,7 @@ impl ExpectedCost {
             WorstCase::Known(_) => WorstCase::Known(reserved),
             unknown @ WorstCase::Unknown { .. } => unknown,
         };
-        let may_exceed = part.most(&run.plan, run.chain()) > reserved;
-        Self { worst_case, may_exceed, ..Self::default() }
+        Self { worst_case, most: part.most(&run.plan, run.chain()), ..Self::default() }
     }
 
     /// Both together.
@@ -53,7 +51,7 @@ impl ExpectedCost {
         Self {
             likely: self.likely.plus(other.likely),
             worst_case: self.worst_case.plus(&other.worst_case),
-            may_exceed: self.may_exceed || other.may_exceed,
+            most: self.most.plus(other.most),
             ..self
         }
     }
@@ -70,10 +68,11 @@ impl ExpectedCost {
 
     /// The most that it costs, in words: `at most $0.27 if no call fails`, or why nobody knows.
     pub fn bound(&self) -> String {
-        let condition = if self.may_exceed { " if no call fails" } else { "" };
+        let amount = self.worst_case.known_part();
+        let condition = if self.most > amount { " if no call fails" } else { "" };
         match self.worst_case.unpriced_words() {
-            None => format!("at most {}{condition}", self.worst_case.known_part()),
-            Some(models) => format!("nobody knows at what cost: no price is known for {models}"),
+            None => format!("at most {amount}{condition}"),
+            Some(models) => format!("at an unknown cost, because no price is known for {models}"),
         }
     }
 

@@ -132,7 +132,10 @@ pub(super) fn claim(
     if batch.state != BatchState::Running {
         return Ok(Some(Claims { jobs: Vec::new(), batch }));
     }
-    let room = PicoUsd(batch.budget.0.saturating_sub(batch.spent.most().0).saturating_sub(batch.reserved.0));
+    // Nobody knows what is left of a budget after a call without a known cost or price.
+    let is_unbounded = batch.spent.unbounded > 0 && !batch.budget.is_unlimited();
+    let left = batch.budget.0.saturating_sub(batch.spent.most().0).saturating_sub(batch.reserved.0);
+    let room = if is_unbounded { PicoUsd::ZERO } else { PicoUsd(left) };
     let waiting = transaction.waiting_jobs(batch_id, stamp.now_ms, room, limit)?;
     let (mut jobs, mut sums) = (Vec::new(), BatchSums::default());
     for job in waiting {
@@ -168,13 +171,22 @@ pub(super) fn claim(
     let beyond =
         if is_idle { transaction.waiting_jobs(batch_id, stamp.now_ms, PicoUsd::MAX, 1)? } else { Vec::new() };
     if let Some(JobRow { worst_case, .. }) = beyond.first() {
-        let most = if batch.spent.unknown_max > PicoUsd::ZERO { "up to " } else { "" };
-        let message = format!(
-            "the batch has spent {most}{} of its budget of {}, and its next question may cost {worst_case}",
-            batch.spent.most(),
-            batch.budget
-        );
-        let enough = batch.spent.most().plus(*worst_case).rounded_up_to_cents().as_usd();
+        let budget = batch.budget;
+        let (message, enough) = if is_unbounded {
+            let unknown = batch.spent.unbounded;
+            let message = format!(
+                "nobody knows what is left of the batch's budget of {budget}, because the cost and the price of calls of {unknown} \
+                 of its questions are unknown"
+            );
+            (message, "none".to_owned())
+        } else {
+            let (spent, unknown) = (batch.spent.most(), batch.spent.unknown_max);
+            let most = if unknown > PicoUsd::ZERO { "up to " } else { "" };
+            let message = format!(
+                "the batch has spent {most}{spent} of its budget of {budget}, and its next question may cost {worst_case}"
+            );
+            (message, spent.plus(*worst_case).rounded_up_to_cents().as_usd().to_string())
+        };
         let command = format!("batch resume {batch_id} --budget {enough}");
         let why = Failure::new(Code::Budget, message).with_next([Next::Type(command.into())]);
         transaction.set_batch(batch_id, BatchState::Paused, Some(&failure_json(&why)), batch.budget)?;

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use parallel_llm_engine::plan::DayLimit;
+use parallel_llm_engine::plan::{DayLimit, worst_case};
 use parallel_llm_engine::value::next::{Advice, Limit, Next};
 use parallel_llm_engine::{CallerSlot, Code, Failure, ModelRef, PicoUsd, RunId, RunPlan};
 
@@ -51,8 +51,12 @@ impl DayUse {
         let Self { spent, unknown_max, open } = self;
         let unknown = match unknown_max {
             PicoUsd::ZERO => String::new(),
-            PicoUsd::MAX => ", besides calls whose cost and price nobody knows,".to_owned(),
+            PicoUsd::MAX => ", the cost and the price of some calls are unknown,".to_owned(),
             most => format!(", up to {most} more by calls whose cost is unknown"),
+        };
+        let open = match open {
+            PicoUsd::MAX => "an unknown amount".to_owned(),
+            open => open.to_string(),
         };
         format!("{spent} is spent{unknown} and {open} held for runs under way")
     }
@@ -100,7 +104,7 @@ pub(crate) async fn check_plan(database: &Database, plan: &RunPlan) -> Result<()
     database.read(read).await?
 }
 
-/// Refuses a further request of a run if the day's costs and the requests in flight leave no room for it. Reservations
+/// Refuses a further request of a run if the day's costs and the requests in flight, of any run, leave no room for it. Reservations
 /// of other runs do not count: each of their requests is checked itself, and a run that was admitted must not fail for
 /// what others might do.
 pub(crate) async fn check_call(
@@ -159,7 +163,7 @@ impl Demand<'_> {
             let taken = total.description();
             format!("the {what} may cost up to {wanted}; of the day's limit of {}{whose}, {taken}", limit.usd)
         };
-        let no_limit_helps = total.unknown_max == PicoUsd::MAX;
+        let no_limit_helps = [total.unknown_max, total.open].contains(&PicoUsd::MAX);
         let minutes = (DAY_MS - self.now_ms.rem_euclid(DAY_MS)) / MINUTE_MS;
         let raise = match limit.asked_by {
             Some(_) => Next::Do(Advice::TokenOfHigherLimit),
@@ -175,10 +179,9 @@ impl Demand<'_> {
 impl Demand<'_> {
     /// The refusal for models without a known price, which no limit could hold.
     fn unpriced(&self, limit: &DayLimit, models: &[ModelRef]) -> Failure {
-        let named: Vec<String> = models.iter().map(|model| format!("`{model}`")).collect();
         let message = format!(
             "no price is known for {}, so nobody can say what the {} adds to the day's limit `{}`",
-            named.join(", "),
+            worst_case::names(models),
             self.what,
             limit.setting
         );

@@ -1,4 +1,5 @@
-//! A question of one word that is hardly meant as one: the name of a file, a pattern, an address, or a command.
+//! A question that is hardly meant as one: a word that names a file, a pattern, an address or a command, or a command with its
+//! subcommand.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,8 +23,8 @@ const LEAVING: [&str; 4] = ["exit", "quit", "q", "bye"];
 /// Answers to a question that this program has not asked.
 const REPLIES: [&str; 4] = ["y", "n", "yes", "no"];
 
-/// Refuses a question of one word that names a file, or looks like a path, a pattern or an address. The refusal of a word
-/// that is a command is left to whoever knows whether a text is piped beside it.
+/// Refuses a question of one word that names a file, or looks like a path, a pattern or an address, and one that begins like a
+/// command with its subcommand. The refusal of a word that is a command is left to whoever knows whether a text is piped beside it.
 pub(super) fn check(ask: &mut Ask, arguments: &[OsString]) -> Result<(), Failure> {
     let [only] = ask.prompt.as_slice() else {
         return typed_command(ask, arguments).map_or(Ok(()), Err);
@@ -31,12 +32,7 @@ pub(super) fn check(ask: &mut Ask, arguments: &[OsString]) -> Result<(), Failure
     let Some(word) = only.to_str().filter(|word| !word.starts_with('@') && *word != "-") else {
         return Ok(());
     };
-    let words = typed_line::words(arguments);
-    let is_it = |at: &usize| words[*at] == word;
-    let is_value = |at: &usize| *at > 1 && typed_line::takes_value(&words[*at - 1]);
-    let mut places = (1..words.len()).filter(is_it);
-    // Behind `--` everything is text; behind `-c` it may be the question.
-    let Some(at) = places.clone().find(|at| !is_value(at)).or_else(|| places.next()) else { return Ok(()) };
+    let Some(at) = place(word, arguments) else { return Ok(()) };
     if let Some(failure) = no_text(word, at, arguments) {
         return Err(failure);
     }
@@ -46,18 +42,33 @@ pub(super) fn check(ask: &mut Ask, arguments: &[OsString]) -> Result<(), Failure
     Ok(())
 }
 
+/// The place of a word of the question among the arguments.
+fn place(word: &str, arguments: &[OsString]) -> Option<usize> {
+    let words = typed_line::words(arguments);
+    let is_value = |at: &usize| *at > 1 && typed_line::takes_value(&words[*at - 1]);
+    let mut places = (1..words.len()).filter(|at| words[*at] == word);
+    // Behind `--` everything is text; behind `-c` it may be the question.
+    places.clone().find(|at| !is_value(at)).or_else(|| places.next())
+}
+
 /// The refusal of several words that begin like a command of this program with a subcommand.
 fn typed_command(ask: &Ask, arguments: &[OsString]) -> Option<Failure> {
     let words: Option<Vec<&str>> = ask.prompt.iter().map(|word| word.to_str()).collect();
     let words = words?;
     let [name, nested, ..] = words[..] else { return None };
     help::command().find_subcommand(name)?.find_subcommand(nested)?;
-    let at = typed_line::words(arguments).iter().position(|word| word == name).filter(|at| *at > 0)?;
-    let line: Vec<String> = words.iter().map(|word| typed_line::quoted(word)).collect();
-    let steps = [
-        Next::Type(format!("{} {}", called::name(), line.join(" ")).into()),
-        Next::Type(typed_line::literally(arguments, at).into()),
-    ];
+    let at = place(name, arguments)?;
+    let line = typed_line::words(arguments).into_iter().skip(at);
+    let line: Vec<String> = line.map(|word| typed_line::quoted(&word)).collect();
+    let places: Vec<usize> = words.iter().filter_map(|word| place(word, arguments)).collect();
+    let question = typed_line::quoted(&words.join(" "));
+    let as_text = typed_line::again(arguments, |place, _| match places.contains(&place) {
+        true if place == at => Some(vec![question.clone()]),
+        true => Some(Vec::new()),
+        false => None,
+    });
+    let steps =
+        [Next::Type(format!("{} {}", called::name(), line.join(" ")).into()), Next::Type(as_text.into())];
     Some(Failure::new(Code::Usage, format!("`{name} {nested}` is hardly a question")).with_next(steps))
 }
 

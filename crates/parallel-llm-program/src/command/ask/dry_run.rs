@@ -118,9 +118,12 @@ fn described(plan: &RunPlan, sent: &Sent) -> String {
 /// The models that judge answers, those first that are asked first.
 fn judges(plan: &RunPlan) -> Vec<String> {
     let judgements = plan.steps.iter().filter(|step| step.key.role == StepRole::Judge);
-    let mut judges: Vec<String> =
-        judgements.filter_map(|step| Some(plan.seat_at(step.key.by)?.model.to_string())).collect();
-    judges.dedup();
+    let mut judges: Vec<String> = Vec::new();
+    for judge in judgements.filter_map(|step| Some(plan.seat_at(step.key.by)?.model.to_string())) {
+        if !judges.contains(&judge) {
+            judges.push(judge);
+        }
+    }
     judges
 }
 

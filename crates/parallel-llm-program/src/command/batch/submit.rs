@@ -199,27 +199,31 @@ async fn add_all(
 /// Says what submitting the file would cost.
 fn report_dry_run(context: &CommandContext<'_>, submitted: &Submitted, json: bool) -> u8 {
     let Submitted { batch, cost, .. } = submitted;
-    let questions = batch.open();
-    name_bad(context, submitted);
+    let (questions, more) = (batch.open(), name_bad(context, submitted));
+    if more > 0 {
+        context.console.say(&format!("and {more} more"));
+    }
     if json {
-        let worst_case = &cost.worst_case;
+        let known = cost.worst_case.known();
         let object = json!({
             "schema": SCHEMA,
             "questions": questions,
             "bad": batch.bad,
             "cost_likely_usd": cost.likely().map(PicoUsd::as_usd),
-            "cost_max_usd": worst_case.known().map(PicoUsd::as_usd),
-            "unpriced_models": worst_case.unpriced().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "cost_max_usd": known.map(|_| cost.most.min(batch.budget).as_usd()),
+            "unpriced_models": cost.worst_case.unpriced().iter().map(ToString::to_string).collect::<Vec<_>>(),
             "budget_usd": batch.budget.limit_as_usd(),
         });
         context.console.data(&format!("{object:#}"));
     } else {
-        let cost = format!("{}, {}", counted(questions, "question"), cost.explained());
-        context
-            .console
-            .page(&format!("Nothing was asked. It would be {cost}. The budget is {}.", batch.budget));
+        let (questions, cost) = (counted(questions, "question"), cost.explained());
+        let budget = batch.budget;
+        context.console.page(&format!(
+            "Nothing was asked. The file has {questions}.\nCost: {cost}. The budget is {budget}."
+        ));
     }
-    exit::ANSWER
+    say_if_beyond(context, submitted);
+    if batch.bad > 0 { exit::PARTIAL } else { exit::ANSWER }
 }
 
 /// Says what was submitted.
@@ -232,26 +236,31 @@ fn report(context: &CommandContext<'_>, submitted: &Submitted) {
         counted(batch.open(), "question"),
         batch.budget
     ));
-    name_bad(context, submitted);
-    let most = cost.worst_case.known_part();
-    if most > batch.budget {
-        console.say(&format!(
+    let more = name_bad(context, submitted);
+    if more > 0 {
+        console.say(&format!("and {more} more: `batch results {}` names all", batch.id));
+    }
+    say_if_beyond(context, submitted);
+}
+
+/// Says so if the batch may cost more than its budget.
+fn say_if_beyond(context: &CommandContext<'_>, submitted: &Submitted) {
+    let most = submitted.cost.worst_case.known_part();
+    if most > submitted.batch.budget {
+        context.console.say(&format!(
             "the batch pauses when its budget is used up; `batch resume --budget {}` then goes on",
             most.rounded_up_to_cents().as_usd()
         ));
     }
 }
 
-/// Names the lines that cannot be used, as warnings.
-fn name_bad(context: &CommandContext<'_>, submitted: &Submitted) {
+/// Names the first lines that cannot be used, as warnings, and returns how many there are besides.
+fn name_bad(context: &CommandContext<'_>, submitted: &Submitted) -> u64 {
     let Submitted { batch, bad, .. } = submitted;
     let console = &context.console;
     for (line, why) in bad {
         let text = safe::for_terminal(&format!("line {line} is left out: {}", why.message));
         console.say(&console.tone(Tone::Warning, &text));
     }
-    let more = batch.bad.saturating_sub(bad.len() as u64);
-    if more > 0 {
-        console.say(&format!("and {more} more: `batch results {}` names all", batch.id));
-    }
+    batch.bad.saturating_sub(bad.len() as u64)
 }

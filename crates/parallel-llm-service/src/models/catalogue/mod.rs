@@ -26,10 +26,12 @@ use parallel_llm_settings::settings::{ProviderSettings, Settings};
 /// How long a fetched list is fresh in this process. The provider's own cache header says two minutes; models change in
 /// days.
 const FRESH_FOR: Duration = Duration::from_secs(600);
+/// How long it is shared at least, so that callers who wait for one list do not fetch it one after the other.
+const SHARED_FOR: Duration = Duration::from_secs(1);
 /// The pause after a failed fetch, so that an outage does not slow every question.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
-/// The longest wait for a list, which comes in a third of a second. A question waits so long for the prices of today, at most once
-/// in [`RETRY_AFTER`].
+/// The longest wait for a list, which comes in a third of a second. A question waits so long for the prices of today; a server does
+/// at most once in [`RETRY_AFTER`].
 const FETCH_MAX: Duration = Duration::from_secs(5);
 /// The folder of lists inside the data folder.
 const FOLDER: &str = "models";
@@ -285,7 +287,7 @@ impl Catalogues {
     /// answer with one.
     fn holds(&self, fetched: &Fetched, key: KeyUse) -> bool {
         let held_for = match fetched.list {
-            Ok(_) => FRESH_FOR.min(Duration::from_millis(self.max_age_ms)),
+            Ok(_) => FRESH_FOR.min(Duration::from_millis(self.max_age_ms)).max(SHARED_FOR),
             Err(_) if fetched.key >= key => RETRY_AFTER,
             Err(_) => Duration::ZERO,
         };

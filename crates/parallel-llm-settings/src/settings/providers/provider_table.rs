@@ -38,7 +38,7 @@ pub(in crate::settings) const KEYS: [(&str, &str, &str); 7] = [
         "a list of strings, or one string that is split into words",
         "A program that prints its key. It is run without a shell, once, when the first call is about to be made.",
     ),
-    ("calls_max", "a whole number", "Calls at once, in location of `calls_per_key_max`."),
+    ("calls_max", "a whole number", "Calls at once, in place of `calls_per_key_max`."),
     (
         "budget_day_usd",
         "an amount in US dollars",
