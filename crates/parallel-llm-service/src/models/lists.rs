@@ -17,7 +17,7 @@ use parallel_llm_engine::{Catalogue, Code, Failure, ModelRef, ProviderId, RunReq
 
 use super::catalogue::{Catalogues, KeyUse, Lookup, Source, Wanted};
 use super::providers::{Providers, lists_for_all};
-use super::{estimate, naming};
+use super::{estimate, set_price};
 use crate::ports::OPENROUTER;
 use parallel_llm_settings::settings::{ProviderKey, ProviderSettings};
 
@@ -176,7 +176,7 @@ impl Lists {
                 let is_old = self.is_old(&known);
                 lists.note(provider, known, is_old);
             }
-            naming::price_in_full(&mut defaults.prices, &lists.catalogues);
+            set_price::under_full_names(&mut defaults.prices, &lists.catalogues);
             if let Some(known) = elsewhere {
                 self.estimate(&models, &mut defaults.prices, known, &mut lists);
             }

@@ -10,6 +10,7 @@ mod local;
 pub(crate) mod naming;
 mod overview;
 pub(crate) mod providers;
+mod set_price;
 
 use std::sync::Arc;
 

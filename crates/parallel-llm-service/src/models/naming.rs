@@ -9,10 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parallel_llm_engine::plan::Defaults;
-use parallel_llm_engine::request::catalogue::Price;
 use parallel_llm_engine::request::flow::{Flow, FlowError, FlowPlace};
 use parallel_llm_engine::request::panel::{ModelRef, WrittenReference};
-use parallel_llm_engine::request::price::PriceBook;
 use parallel_llm_engine::request::short_name::NamedModels;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
@@ -91,25 +89,6 @@ impl Lists {
         let full = full_name(&model, catalogue)?.map(|full| full.to_string());
         Ok(full
             .map(|name| WrittenReference { name: &name, ..WrittenReference::split(reference) }.to_string()))
-    }
-}
-
-/// Gives the prices of the settings to the full names, too, of the models that they call by a short name or in another case.
-pub(super) fn price_in_full(prices: &mut PriceBook, catalogues: &BTreeMap<ProviderId, Arc<Catalogue>>) {
-    let full = |model: &ModelRef| {
-        let catalogue = catalogues.get(&model.provider)?;
-        if catalogue.find(&model.model).is_some() {
-            return None;
-        }
-        match catalogue.named(&model.model) {
-            NamedModels::One(id) => Some(ModelRef { model: id, ..model.clone() }),
-            NamedModels::None | NamedModels::Several(_) => None,
-        }
-    };
-    let set: Vec<(ModelRef, Price)> =
-        prices.set.iter().filter_map(|(model, price)| Some((full(model)?, *price))).collect();
-    for (model, price) in set {
-        prices.set.entry(model).or_insert(price);
     }
 }
 

@@ -171,29 +171,32 @@ pub(super) fn claim(
     let beyond =
         if is_idle { transaction.waiting_jobs(batch_id, stamp.now_ms, PicoUsd::MAX, 1)? } else { Vec::new() };
     if let Some(JobRow { worst_case, .. }) = beyond.first() {
-        let budget = batch.budget;
-        let (message, enough) = if is_unbounded {
-            let unknown = batch.spent.unbounded;
-            let message = format!(
-                "nobody knows what is left of the batch's budget of {budget}, because the cost and the price of calls of {unknown} \
-                 of its questions are unknown"
-            );
-            (message, "none".to_owned())
-        } else {
-            let (spent, unknown) = (batch.spent.most(), batch.spent.unknown_max);
-            let most = if unknown > PicoUsd::ZERO { "up to " } else { "" };
-            let message = format!(
-                "the batch has spent {most}{spent} of its budget of {budget}, and its next question may cost {worst_case}"
-            );
-            (message, spent.plus(*worst_case).rounded_up_to_cents().as_usd().to_string())
-        };
-        let command = format!("batch resume {batch_id} --budget {enough}");
-        let why = Failure::new(Code::Budget, message).with_next([Next::Type(command.into())]);
+        let why = no_room(&batch, *worst_case);
         transaction.set_batch(batch_id, BatchState::Paused, Some(&failure_json(&why)), batch.budget)?;
     }
     let Some(batch) = transaction.reader().batch(batch_id)? else { return Ok(None) };
     let jobs = jobs.into_iter().map(|job| claimed(&batch, job)).collect();
     Ok(Some(Claims { jobs, batch }))
+}
+
+/// Why a batch pauses whose budget has no room for a question of this worst case.
+fn no_room(batch: &Batch, worst_case: PicoUsd) -> Failure {
+    let (budget, spent, unknown) = (batch.budget, batch.spent.most(), batch.spent.unbounded);
+    let (message, enough) = if unknown > 0 {
+        let message = format!(
+            "nobody knows what is left of the batch's budget of {budget}, because the cost and the price of calls of {unknown} of \
+             its questions are unknown"
+        );
+        (message, "none".to_owned())
+    } else {
+        let most = if batch.spent.unknown_max > PicoUsd::ZERO { "up to " } else { "" };
+        let message = format!(
+            "the batch has spent {most}{spent} of its budget of {budget}, and its next question may cost {worst_case}"
+        );
+        (message, spent.plus(worst_case).rounded_up_to_cents().as_usd().to_string())
+    };
+    let command = format!("batch resume {} --budget {enough}", batch.id);
+    Failure::new(Code::Budget, message).with_next([Next::Type(command.into())])
 }
 
 fn claimed(batch: &Batch, job: JobRow) -> ClaimedJob {
