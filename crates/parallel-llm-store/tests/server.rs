@@ -436,7 +436,7 @@ async fn a_newer_format_and_other_peoples_tables_are_left_alone() {
     connection.execute_batch("UPDATE parallel_llm_meta SET format = 99").unwrap();
     let failure = Store::open(fixture.config()).await.unwrap_err();
     assert!(failure.message.starts_with("a newer version of this program wrote `postgres://"), "{failure:?}");
-    assert!(failure.message.ends_with("its format is 99, this one knows up to 12"), "{failure:?}");
+    assert!(failure.message.ends_with("its format is 99, this one knows up to 13"), "{failure:?}");
     assert_eq!((failure.retryable, &*failure.next_step()), (false, "use the newer program"));
     let format: i64 = value(&connection, "SELECT format FROM parallel_llm_meta");
     assert_eq!(format, 99);
@@ -787,7 +787,7 @@ async fn a_database_of_the_first_format_is_migrated_with_what_is_in_it() {
                    ALTER TABLE events ALTER COLUMN checksum SET NOT NULL; ALTER TABLE runs DROP COLUMN cancel_epoch";
     connection.execute_batch(earlier).unwrap();
     let store = Store::open(fixture.config()).await.unwrap();
-    assert_eq!(value::<i64>(&connection, "SELECT format FROM parallel_llm_meta"), 12);
+    assert_eq!(value::<i64>(&connection, "SELECT format FROM parallel_llm_meta"), 13);
     assert_eq!(store.load(RunScope::All, run_id(1)).await.unwrap().unwrap().events, every_kind());
     assert_eq!(store.batches().await.unwrap(), []);
     let checked = store.check(CheckDepth::Full, LONG).await.unwrap();
