@@ -11,6 +11,9 @@ use crate::{repository, say};
 /// Default time limit of a program. A clean `cargo xtask ci` must end within 40 minutes, so no part of it may take 30.
 const MINUTES_MAX: u64 = 30;
 
+/// The beginnings of the variables by which Cargo describes a program to itself.
+const OF_CARGO: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+
 /// How often a running program is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -32,9 +35,20 @@ impl Program {
         Self { command, shown, time_limit: Duration::from_mins(MINUTES_MAX) }
     }
 
-    /// Cargo with these arguments, separated by spaces.
+    /// Cargo with these arguments, separated by spaces, in the environment of a shell: `cargo xtask` describes this program to it,
+    /// and a build script that looks at that, as ring's does, builds all behind it anew.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the environment of this program is looked through, not its settings"
+    )]
     pub(crate) fn cargo(arguments: &str) -> Self {
-        Self::new("cargo").arguments(arguments.split_whitespace())
+        let mut cargo = Self::new("cargo").arguments(arguments.split_whitespace());
+        for (name, _) in std::env::vars_os() {
+            if OF_CARGO.iter().any(|begin| name.to_string_lossy().starts_with(begin)) {
+                cargo.command.env_remove(name);
+            }
+        }
+        cargo
     }
 
     pub(crate) fn arguments<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
