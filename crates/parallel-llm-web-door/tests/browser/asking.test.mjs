@@ -30,7 +30,7 @@ test('a question gets its price while it is typed, and is asked with the panel t
   await chooseTwo(visitor);
   await visitor.page.getByLabel('Persona of model 2').selectOption('skeptic');
   await visitor.page.fill('#question', 'Where do we keep the jobs?');
-  await visitor.sees('#quote', /About \$[\d.]+ .*at most \$[\d.]+.*The budget is \$/s);
+  await visitor.sees('#quote', /about \$[\d.]+ .*at most \$[\d.]+.*The budget is \$/s);
   await visitor.sees('#quote', MODELS[1]);
   const { live, runs } = await program.json('/runs.json');
   assert.deepEqual([live, runs], [[], []], 'nothing was asked for the price');
