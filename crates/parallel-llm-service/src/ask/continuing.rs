@@ -11,7 +11,6 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::value::next::{Next, Operation};
-use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunRequest, RunStatus, SeatNumber, SeatStatus};
 use tokio::time::timeout;
 
@@ -234,9 +233,8 @@ impl Planner {
         let terms = Terms { defaults: &defaults, providers, catalogues: &lists.catalogues };
         reopening.with_prices_of_today(&run.plan, &terms);
         let old = lists.old_prices(run.plan.models());
-        let is_told = |warning: &Warning| reopening.warnings.contains(warning);
-        let old = old.filter(|warning| !is_told(warning));
-        reopening.warnings.extend(old);
+        let untold = old.filter(|warning| !reopening.warnings.contains(warning));
+        reopening.warnings.extend(untold);
     }
 }
 

@@ -133,8 +133,7 @@ impl Asking {
                 Some((excess, order)) => {
                     Ok(Begun::Unapproved(Box::new(Unapproved { excess, refused, order })))
                 }
-                None if is_owner && excess.is_some() => Err(adding(&refused, CANNOT_ASK)),
-                None => Err(refused),
+                None => Err(self.unasked(excess, refused)),
             }
         }
         .boxed()
@@ -154,11 +153,17 @@ impl Asking {
                 return Ok((quote, refused));
             };
             let (excess, refused) = self.refusal(quote.cost(), budget, savings, refused);
-            let is_owner = self.planner.principal == Principal::Owner;
-            let refused = if is_owner && excess.is_some() { adding(&refused, CANNOT_ASK) } else { refused };
-            Ok((quote, Some(refused)))
+            Ok((quote, Some(self.unasked(excess, refused))))
         }
         .boxed()
+    }
+
+    /// The refusal of an order whose user is not asked. Only the owner could have approved it.
+    fn unasked(&self, excess: Option<Excess>, refused: Failure) -> Failure {
+        match excess {
+            Some(_) if self.planner.principal == Principal::Owner => adding(&refused, CANNOT_ASK),
+            _ => refused,
+        }
     }
 
     /// What the user could approve of a refused order, and the refusal without approval.

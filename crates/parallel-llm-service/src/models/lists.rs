@@ -62,17 +62,6 @@ impl KnownLists {
         let elsewhere = || self.failures.get(&ProviderId(OPENROUTER.to_owned()));
         self.failures.get(&model.provider).or_else(elsewhere)
     }
-
-    fn note(&mut self, provider: ProviderId, known: Lookup, is_old: bool) {
-        if let Some(failure) = known.failure {
-            self.failures.insert(provider.clone(), failure);
-        }
-        let Some(list) = known.list else { return };
-        if is_old {
-            self.old.insert(provider.clone(), list.source);
-        }
-        self.catalogues.entry(provider).or_insert(list.catalogue);
-    }
 }
 
 /// The lists of models of the configured providers.
@@ -173,8 +162,7 @@ impl Lists {
             let (known, elsewhere) = join(join_all(looked_up), self.elsewhere(of_others)).await;
             let mut lists = KnownLists::default();
             for (provider, known) in known.into_iter().flatten() {
-                let is_old = self.is_old(&known);
-                lists.note(provider, known, is_old);
+                self.note(&mut lists, provider, known);
             }
             set_price::under_full_names(&mut defaults.prices, &lists.catalogues);
             if let Some(known) = elsewhere {
@@ -185,8 +173,15 @@ impl Lists {
         .boxed()
     }
 
-    fn is_old(&self, known: &Lookup) -> bool {
-        known.list.as_ref().is_some_and(|list| !self.catalogues.is_fresh(list))
+    fn note(&self, lists: &mut KnownLists, provider: ProviderId, known: Lookup) {
+        if let Some(failure) = known.failure {
+            lists.failures.insert(provider.clone(), failure);
+        }
+        let Some(list) = known.list else { return };
+        if !self.catalogues.is_fresh(&list) {
+            lists.old.insert(provider.clone(), list.source);
+        }
+        lists.catalogues.entry(provider).or_insert(list.catalogue);
     }
 
     /// OpenRouter's list of today, if it is wanted: it tells what models of other providers cost.
@@ -221,8 +216,7 @@ impl Lists {
             });
             prices.estimates.extend(found);
         }
-        let is_old = self.is_old(&known);
-        lists.note(ProviderId(OPENROUTER.to_owned()), known, is_old);
+        self.note(lists, ProviderId(OPENROUTER.to_owned()), known);
     }
 }
 

@@ -14,8 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::Settings;
 use super::document::Document;
-use super::providers::provider::{ProviderKey, ProviderSettings};
-use super::providers::provider::{USUAL_KIND, with_path};
+use super::providers::provider::{ProviderKey, ProviderSettings, USUAL_KIND, with_path};
 use super::providers::provider_table::{self, HEADERS_MAX, check_name, kinds};
 use super::sources::environment::Environment;
 use super::sources::layer::{Entry, Layer};

@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::model_list::{self, NamedModel};
 use crate::behaviour::seed::Draw;
 use crate::dialect::row::{Dialect, Protocol};
-use crate::dialect::{ApiError, ErrorDetails, ErrorKind, RuleInput};
-use crate::dialect::{check_fields, check_key, check_rules, error_reply, sent_key};
+use crate::dialect::{
+    ApiError, ErrorDetails, ErrorKind, RuleInput, check_fields, check_key, check_rules, error_reply, sent_key,
+};
 use crate::replies::exchange::Exchange;
 use crate::replies::reply::{Head, Reply};
 use crate::request::chat_request::{BadBody, ChatRequest};

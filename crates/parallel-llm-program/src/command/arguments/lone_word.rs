@@ -11,8 +11,7 @@ use parallel_llm_service::attachment;
 use super::synonyms;
 use crate::called;
 use crate::command::ask::question::Ask;
-use crate::command::line::near_file;
-use crate::command::line::{help, typed_line};
+use crate::command::line::{help, near_file, typed_line};
 
 /// The beginnings of a path, here or elsewhere.
 const ROOTS: [&str; 6] = ["/", "./", "../", "~/", ".\\", "..\\"];

@@ -153,7 +153,7 @@ impl Catalogues {
 
     /// Looks up a provider's models, and fetches them if `wanted` requires it.
     pub fn look_up<'a>(
-        self: &'a Arc<Self>,
+        &'a self,
         provider: &'a ProviderId,
         wanted: Wanted<'a>,
         key: KeyUse,

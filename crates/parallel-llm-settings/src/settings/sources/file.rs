@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 
-use super::environment::FOLDER;
-use super::environment::{CONFIG, Environment};
+use super::environment::{CONFIG, Environment, FOLDER};
 use crate::settings::value::failure::invalid;
 
 /// The name of the user file in our configuration folder.
