@@ -94,8 +94,8 @@ fn an_empty_or_overlong_prompt_is_refused() {
 
 #[test]
 fn an_invalid_option_is_refused() {
-    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..question() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..question() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..question() }), @"usage: `temperature` is a number from 0 to 2 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..question() }), @"usage: `temperature` is a number from 0 to 2 | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..question() }), @"usage: `max_tokens` is a whole number from 1 to 1000000 | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..question() }), @"usage: the deadline is longer than nothing | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..question() }), @"usage: there is no strategy `seance` (choose one of: <strategies>) | choose one of: <strategies> | retryable false");

@@ -380,8 +380,8 @@ fn the_effort_is_sent_and_an_unknown_one_is_refused() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: there is no effort `huge`
-      next: choose one of: none, minimal, low, medium, high, xhigh, max
+    error[usage]: `--effort` is one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`, not `huge`
+      next: write it like `high`
     ");
     let output = sandbox.call(["ask", "-q", "-m", VISION_MODEL, "--effort", "high", "Why?"]).run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));

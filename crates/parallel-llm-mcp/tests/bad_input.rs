@@ -262,7 +262,7 @@ fn numbers_out_of_range_are_refused() {
     for budget in ["NaN", "-1", "$3"] {
         let transcript = check(&["--budget", budget, "Why?"]);
         let expected =
-            format!("error[usage]: `--budget` takes an amount in USD, such as 2.50, not `{budget}`");
+            format!("error[usage]: `--budget` takes an amount in US dollars such as 0.50, not `{budget}`");
         assert!(transcript.starts_with("exit 2\n") && transcript.contains(&expected), "{transcript}");
     }
 }

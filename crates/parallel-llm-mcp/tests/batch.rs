@@ -118,7 +118,7 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
     assert_eq!(output.code, Some(3));
     assert_eq!(output.text().trim().len(), 26, "stdout has the id");
     insta::assert_snapshot!(output.summary(), @r#"
-    batch <run>: 5 questions, about $0.061, at most $0.64 if no call fails. The budget is $3.00.
+    batch <run>: 6 questions, about $0.062, at most $0.64 if no call fails. The budget is $3.00.
     line 4 is left out: a JSON object begins there and does not end: each question is a line of its own
     line 5 is left out: it is not a JSON object
     line 6 is left out: there is no field `prmpt`
@@ -132,19 +132,18 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
     line 17 is left out: `tools` cannot be honoured as `[{}]`: a panel calls no tools
     line 18 is left out: it has `prompt` twice
     line 19 is left out: its id is not a text of 1 to 512 bytes without control characters
-    line 20 is left out: its `temperature` is not a number from 0 to 2
-    line 21 is left out: its `prompt` must be a text, not `7`
-    line 22 is left out: its `models` must be a list, not the text "a/b"
-    line 23 is left out: its `max_tokens` must be a whole number above 0, not the text "100"
-    line 24 is left out: its `max_tokens` must be a whole number above 0, not `-1`
-    line 25 is left out: its `messages[0].content` must be a text, not a list
-    line 26 is left out: its `id` must be a text or a whole number
+    line 20 is left out: its `temperature` is a number from 0 to 2, not 3
+    line 21 is left out: its `prompt` is a string, not `7`
+    line 22 is left out: the model `a/b` is unknown: no vendor is called `a`
+    line 24 is left out: its `max_tokens` is a whole number from 1 to 1000000, not -1
+    line 25 is left out: its `messages[0].content` is a string, not a list
+    line 26 is left out: its `id` is neither a string nor a whole number
     batch <run> (questions.jsonl): finished
-    5 of 5 answered, 20 unusable
-    $0.00033 of a budget of $3.00
+    6 of 6 answered, 19 unusable
+    $0.00041 of a budget of $3.00
     answers: see `batch results <run>`
     "#);
-    assert_eq!(sandbox.asked(ADA), 3);
+    assert_eq!(sandbox.asked(ADA), 4);
     assert_eq!(sandbox.asked(BOB), 2);
     let names = ["line", "id", "status", "answer"];
     let results = batch(&sandbox, &["results"]).json_lines();
@@ -159,6 +158,7 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
             &json!({"line": 9, "id": "9", "status": "complete", "answer": rain}),
             &json!({"line": 14, "id": "o", "status": "complete", "answer": "Paris."}),
             &json!({"line": 15, "id": "of-openai", "status": "complete", "answer": rain}),
+            &json!({"line": 23, "id": null, "status": "complete", "answer": rain}),
         ]
     );
     assert_eq!(results.len(), 25);

@@ -283,8 +283,13 @@ fn invalid_calls_are_explained_with_a_remedy() {
         ("process_prompt", json!({"prompt": "  "}), "prompt_empty", "give a prompt as `prompt`"),
         ("process_prompt", json!({}), "usage", "`prompt` is missing"),
         ("process_prompt", json!({"promt": "p"}), "usage", "did you mean `prompt`?"),
-        ("process_prompt", json!({"prompt": "p", "models": 5}), "usage", "for example {\"models\": ["),
-        ("process_prompt", json!({"prompt": "p", "idempotency_key": ""}), "usage", "such as `ticket-4711`"),
+        ("process_prompt", json!({"prompt": "p", "models": 5}), "usage", "for example [\""),
+        (
+            "process_prompt",
+            json!({"prompt": "p", "idempotency_key": ""}),
+            "usage",
+            "for example \"ticket-4711\"",
+        ),
         ("process_prompt", json!({"prompt": "p", "models": []}), "panel_size", "1 and 64"),
         ("process_prompt", json!({"prompt": "p", "budget_usd": 0.000_001}), "budget", "budget"),
     ] {

@@ -13,7 +13,7 @@ use crate::refusal::ErrorBody;
 use crate::reply::{self, Chunk, Completion, ResponseObject};
 use crate::request::{
     ChatRequest, NEUTRAL_IN_CHAT, NEUTRAL_IN_ITEM, NEUTRAL_IN_MESSAGE, NEUTRAL_IN_OPTIONS,
-    NEUTRAL_IN_REASONING, NEUTRAL_IN_RESPONSES, Neutral, ResponsesRequest,
+    NEUTRAL_IN_REASONING, NEUTRAL_IN_RESPONSES, Neutral, Own, ResponsesRequest, schema_of,
 };
 
 /// The path of the document.
@@ -115,6 +115,9 @@ impl Schemas {
             let reasoning =
                 json!({ "required": ["type"], "properties": { "type": { "const": "reasoning" } } });
             item["anyOf"] = json!([{ "required": ["role", "content"] }, reasoning]);
+        }
+        if let Some(own) = schemas.get_mut("Own").and_then(|own| own["properties"].as_object_mut()) {
+            own.extend(Own::options().map(|field| (field.name.to_owned(), schema_of(field).to_value())));
         }
         for (name, fields) in NEUTRAL {
             let properties = schemas.get_mut(name).and_then(|schema| schema["properties"].as_object_mut());

@@ -22,6 +22,7 @@ pub use access::{
     Access, BrowserSessions, Grant, Issuer, MadeToken, Principal, ReadDocument, Scope, TokenLine,
     TokenRequest, TokenState, may_be_token,
 };
+pub use ask::form;
 pub use ask::{
     Approvals, Asking, Begun, CLIENT_TIMEOUT_UNKNOWN, Consent, ConsentReply, Continuation, DECISION_MAX,
     Decision, Detached, Excess, Fingerprint, Leaving, Order, Question, Quote, QuotedCost, Shutdown,

@@ -10,7 +10,9 @@ use crate::request::flow::FlowStage;
 use crate::request::panel::{ModelRef, PanelEntry, SEATS_MAX, Seat, SeatNumber};
 use crate::request::persona_prompt::PersonaPrompt;
 use crate::request::strategy::{Extractor, StrategyChoice};
-use crate::request::{AnswerLine, Effort, Equivalence, Message, OUTPUT_TOKENS_MAX, RunRequest, persona};
+use crate::request::{
+    AnswerLine, Effort, Equivalence, Message, OUTPUT_TOKENS_MAX, RunRequest, TEMPERATURE_MAX, persona,
+};
 use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -41,8 +43,8 @@ pub(super) struct Sampling {
 impl Sampling {
     pub(super) fn of(request: &RunRequest, defaults: &Defaults) -> Result<Self, Failure> {
         let usage = |message: &str| Err(Failure::new(Code::Usage, message));
-        if request.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
-            return usage("the temperature must be between 0 and 2");
+        if request.temperature.is_some_and(|temperature| !(0.0..=TEMPERATURE_MAX).contains(&temperature)) {
+            return usage(&format!("`temperature` is a number from 0 to {TEMPERATURE_MAX}"));
         }
         if request.max_tokens.is_some_and(|tokens| !(1..=OUTPUT_TOKENS_MAX).contains(&tokens)) {
             return usage(&format!("`max_tokens` is a whole number from 1 to {OUTPUT_TOKENS_MAX}"));

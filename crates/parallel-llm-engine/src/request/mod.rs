@@ -28,9 +28,11 @@ pub use message::{
 
 /// The largest output cap of a call in tokens, several times that of any model: a larger one is a typing error.
 pub const OUTPUT_TOKENS_MAX: u32 = 1_000_000;
+/// The highest sampling temperature that any provider takes.
+pub const TEMPERATURE_MAX: f64 = 2.0;
 
-/// How much of a run the store keeps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How much of a run the store keeps, the loosest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StoreMode {
     /// Everything.
@@ -40,6 +42,25 @@ pub enum StoreMode {
     Metadata,
     /// Nothing; the run lives in memory only.
     None,
+}
+
+impl StoreMode {
+    /// All modes, the loosest first.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Metadata, Self::None];
+
+    /// The word in settings and options.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Metadata => "metadata",
+            Self::None => "none",
+        }
+    }
+
+    /// The mode with this word, in any case.
+    pub fn by_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.word().eq_ignore_ascii_case(word))
+    }
 }
 
 /// Whether seats whose answers are counted are asked for the answer line.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::catalogue::{Inputs, Price, PriceSource};
 use crate::request::persona_prompt::{self, PersonaPrompt, Stance};
-use crate::request::{Effort, Message, OUTPUT_TOKENS_MAX, Part, Role};
+use crate::request::{Effort, Message, OUTPUT_TOKENS_MAX, Part, Role, TEMPERATURE_MAX};
 use crate::text::short_answer::line;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -413,9 +413,9 @@ fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
         let value = value.trim();
         match key.trim() {
             "temperature" => {
-                let temperature = value.parse().ok().filter(|value| (0.0..=2.0).contains(value));
-                let why = "`temperature` must be between 0 and 2";
-                read.temperature = Some(temperature.ok_or_else(|| refused(why, "temperature=0.7"))?);
+                let temperature = value.parse().ok().filter(|value| (0.0..=TEMPERATURE_MAX).contains(value));
+                let why = || format!("`temperature` is a number from 0 to {TEMPERATURE_MAX}");
+                read.temperature = Some(temperature.ok_or_else(|| refused(&why(), "temperature=0.7"))?);
             }
             "max_tokens" => {
                 let tokens = value.parse().ok().filter(|tokens| (1..=OUTPUT_TOKENS_MAX).contains(tokens));

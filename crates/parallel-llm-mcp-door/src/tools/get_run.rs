@@ -10,7 +10,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use tokio::time::Instant;
 
-use super::arguments::{self, Argument, Kind, Values};
+use super::arguments::{self, Values};
 use super::long_results::long_results;
 use super::schema;
 use crate::call::tool_call::Call;
@@ -18,6 +18,7 @@ use crate::protocol::reply_turns::ReplyTurn;
 use crate::results::part::{self, Page, Part};
 use crate::results::run_result;
 use parallel_llm_service::KnownRun;
+use parallel_llm_service::form::{Field, ValueKind};
 use parallel_llm_service::report::Report;
 
 pub(super) const NAME: &str = "get_run";
@@ -25,28 +26,28 @@ pub(super) const NAME: &str = "get_run";
 const ABOUT: &str = "Wait for the answer of a run, or fetch a part of it by pages: its whole report with tokens, costs and \
     agreement, or the answer of one model. Costs nothing.";
 
-const ARGUMENTS: &[Argument] = &[
-    Argument {
+const ARGUMENTS: &[Field] = &[
+    Field {
         name: "run_id",
-        kind: Kind::RequiredText,
+        kind: ValueKind::RequiredText,
         about: "As process_prompt gave it.",
         example: "\"01JD0M3Z8K5Q2W7V9X4B6N1C0A\"",
     },
-    Argument {
+    Field {
         name: "wait_s",
-        kind: Kind::Whole(0, run_result::WAIT_S_MAX),
+        kind: ValueKind::Whole(0, run_result::WAIT_S_MAX),
         about: "Seconds to wait while running.",
         example: "50",
     },
-    Argument {
+    Field {
         name: "part",
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         about: "report, answer, answer:<seat>, prompt, plan or events. Without it, the reply of process_prompt.",
         example: "\"answer:2\"",
     },
-    Argument {
+    Field {
         name: "offset",
-        kind: Kind::Whole(0, u32::MAX as u64),
+        kind: ValueKind::Whole(0, u32::MAX as u64),
         about: "The character to begin at.",
         example: "40000",
     },

@@ -8,13 +8,14 @@ use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use super::arguments::{self, Argument, Kind, Values};
+use super::arguments::{self, Values};
 use super::schema;
 use crate::call::tool_call::Call;
 use crate::results::result;
 use crate::results::run_result::RESULT_BYTES_MAX;
 use crate::vocabulary;
 use parallel_llm_service::Overview;
+use parallel_llm_service::form::{Field, ValueKind};
 use parallel_llm_service::report::next_steps::render_next_steps;
 
 pub(super) const NAME: &str = "list_models";
@@ -32,8 +33,12 @@ const NEXT_BYTES_MAX: usize = 150;
 /// Members left out of a model: they are in its id, or matter to few.
 const OMITTED: [&str; 5] = ["name", "provider", "alias_of", "output_tokens_max", "price_overrides"];
 
-const ARGUMENTS: &[Argument] =
-    &[Argument { name: "search", kind: Kind::Text, about: "Part of a model's name.", example: "\"claude\"" }];
+const ARGUMENTS: &[Field] = &[Field {
+    name: "search",
+    kind: ValueKind::Text,
+    about: "Part of a model's name.",
+    example: "\"claude\"",
+}];
 
 /// What a result holds beside the overview: the lengths of lists that are cut, and how to find more.
 #[derive(JsonSchema)]

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::request::strategy::Strategy;
-use parallel_llm_engine::request::{OUTPUT_TOKENS_MAX, StoreMode};
-use parallel_llm_engine::{Effort, Failure, PicoUsd, RunRequest};
+use parallel_llm_engine::{Failure, RunRequest};
 use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
-use super::arguments::{self, Argument, Kind, Values};
+use super::arguments::{self, Values};
 use super::fulfil::fulfil;
 use super::long_results::long_results;
 use super::schema;
 use crate::call::tool_call::Call;
 use parallel_llm_service::attachment::Attachments;
+use parallel_llm_service::form::{Field, OPTIONS, ValueKind};
 use parallel_llm_service::{Order, Question};
 
 pub(super) const NAME: &str = "process_prompt";
@@ -25,91 +24,38 @@ const ABOUT: &str = "Ask several language models one question at once and get on
     material in full (code, text, figures), constraints, what was tried, and the form of the answer; it does not say \
     which answer you expect. If `status` is `running`, call get_run.";
 
-const ARGUMENTS: &[Argument] = &[
-    Argument {
+/// The arguments beside the options of a question.
+const OWN: [Field; 3] = [
+    Field {
         name: "prompt",
-        kind: Kind::RequiredText,
+        kind: ValueKind::RequiredText,
         about: "The whole question with its context: the models see nothing else of the conversation.",
         example: "\"Which of these two designs is safer, and why? ...\"",
     },
-    Argument {
+    Field {
         name: "continue_run",
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         about: "A run_id: its conversation and panel go on with this prompt.",
         example: "\"01JD0M3Z8K5Q2W7V9X4B6N1C0A\"",
     },
-    Argument {
+    Field {
         name: "attachments",
-        kind: Kind::Texts,
+        kind: ValueKind::Texts,
         about: "Pictures, PDFs and texts, each a data URI; paths only in folders the user allows.",
         example: "[\"data:image/png;name=plan.png;base64,iVBORw0KGgoAAAANSUhEUg==\"]",
     },
-    Argument {
-        name: "models",
-        kind: Kind::Texts,
-        about: "Names from list_models; `name*2` asks one twice. Default: the user's panel.",
-        example: "[\"~openai/gpt-sol-latest\", \"~google/gemini-pro-latest\"]",
-    },
-    Argument {
-        name: "synthesizer",
-        kind: Kind::Text,
-        about: "Who fuses the answers.",
-        example: "\"~google/gemini-pro-latest\"",
-    },
-    Argument {
-        name: "strategy",
-        kind: Kind::Named(|| Strategy::names().collect()),
-        about: "How the answers become one. Options follow `@`: vote@first=2.",
-        example: "\"vote@first=2\"",
-    },
-    Argument { name: "preset", kind: Kind::Text, about: "A named panel or flow.", example: "\"quick\"" },
-    Argument { name: "temperature", kind: Kind::Number(2.0), about: "Of each model.", example: "0.7" },
-    Argument {
-        name: "max_tokens",
-        kind: Kind::Whole(1, OUTPUT_TOKENS_MAX as u64),
-        about: "Output cap of each model, reasoning included.",
-        example: "16000",
-    },
-    Argument {
-        name: "effort",
-        kind: Kind::Choice(|| Effort::ALL.iter().map(|effort| effort.word()).collect()),
-        about: "How hard they think.",
-        example: "\"high\"",
-    },
-    Argument { name: "files", kind: Kind::Switch, about: "Also write files.", example: "true" },
-    Argument {
-        name: "budget_usd",
-        kind: Kind::Number(1_000.0),
-        about: "Refuse if it could cost more.",
-        example: "0.5",
-    },
-    Argument { name: "deadline_s", kind: Kind::Whole(1, 86_400), about: "Time for the run.", example: "300" },
-    Argument {
-        name: "idempotency_key",
-        kind: Kind::Text,
-        about: "Same key and question, same run.",
-        example: "\"ticket-4711\"",
-    },
-    Argument {
-        name: "fresh",
-        kind: Kind::Switch,
-        about: "Ask anew in spite of an unfinished run.",
-        example: "true",
-    },
-    Argument {
-        name: "store",
-        kind: Kind::Choice(|| vec!["full", "metadata", "none"]),
-        about: "How much is kept.",
-        example: "\"full\"",
-    },
 ];
+
+fn arguments() -> Vec<Field> {
+    OWN.into_iter().chain(OPTIONS.iter().map(|option| option.field)).collect()
+}
 
 /// The longest list of presets in the description, in bytes: it is in every conversation.
 const PRESETS_BYTES_MAX: usize = 160;
 
 /// The tool as clients list it, with the names of these presets.
 pub(super) fn tool(presets: &[&str]) -> Tool {
-    let mut input = Value::Object(arguments::schema(ARGUMENTS));
+    let mut input = Value::Object(arguments::schema(&arguments()));
     input["properties"]["preset"]["description"] = preset_described(presets).into();
     let Value::Object(input) = input else { unreachable!("a schema is an object") };
     Tool::new(NAME, ABOUT, Arc::new(input))
@@ -147,39 +93,27 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
 }
 
 fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Question, Failure> {
-    let mut values = Values::read(ARGUMENTS, arguments)?;
+    let mut values = Values::read(&self::arguments(), arguments)?;
     let given = values.texts("attachments").unwrap_or_default();
     given.iter().try_for_each(|one| attachments.attach_given(one))?;
     let notes = attachments.tally().note().into_iter().collect();
-    let store = values.text("store").map(|word| match word.as_str() {
-        "metadata" => StoreMode::Metadata,
-        "none" => StoreMode::None,
-        _ => StoreMode::Full,
-    });
-    let request = RunRequest {
-        messages: vec![attachments.question(values.text("prompt").unwrap_or_default())],
-        models: values.texts("models"),
-        synthesizer: values.text("synthesizer"),
-        strategy: values.text("strategy"),
-        temperature: values.number("temperature"),
-        max_tokens: values.whole("max_tokens").and_then(|tokens| u32::try_from(tokens).ok()),
-        effort: values.text("effort").and_then(|word| Effort::by_word(&word)),
-        deadline_ms: values.whole("deadline_s").map(|seconds| seconds * 1000),
-        budget: values.number("budget_usd").and_then(PicoUsd::from_f64),
-        idempotency_key: values.text("idempotency_key"),
-        fresh: values.switch("fresh").unwrap_or_default(),
-        store,
-        files: values.switch("files"),
-        ..RunRequest::default()
-    };
+    let messages = vec![attachments.question(values.text("prompt").unwrap_or_default())];
     let continues = values.text("continue_run").map(|run| run.trim().to_owned());
-    Ok(Question { request, preset: values.text("preset"), continues, notes, ..Question::default() })
+    let request = RunRequest { messages, ..RunRequest::default() };
+    let mut question = Question { request, continues, notes, ..Question::default() };
+    for option in &OPTIONS {
+        if let Some(given) = values.take(option.field.name) {
+            option.set(&mut question, given)?;
+        }
+    }
+    Ok(question)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parallel_llm_engine::{Attachment, Message, Part, Role};
+    use parallel_llm_engine::request::StoreMode;
+    use parallel_llm_engine::{Attachment, Effort, Message, Part, PicoUsd, Role};
     use serde_json::json;
 
     #[test]
@@ -216,7 +150,7 @@ mod tests {
         };
         assert_eq!(question.request, expected);
         assert_eq!((question.preset.as_deref(), question.continues.as_deref()), (Some("quick"), Some("@~1")));
-        assert!(ARGUMENTS.iter().all(|argument| given.get(argument.name).is_some()));
+        assert!(arguments().iter().all(|argument| given.get(argument.name).is_some()));
     }
 
     #[test]
@@ -233,7 +167,7 @@ mod tests {
 
     #[test]
     fn every_example_is_right() {
-        for argument in ARGUMENTS {
+        for argument in arguments() {
             let mut given = json!({ "prompt": "p" });
             given[argument.name] = serde_json::from_str(argument.example).unwrap();
             assert!(read(given.as_object().cloned(), Attachments::new(100)).is_ok(), "{}", argument.name);

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::value::next::Advice;
-use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
+use parallel_llm_engine::{Code, Failure, RunRequest};
 use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
 
-use super::arguments::{self, Argument, Kind, Values};
+use super::arguments::{self, Values};
 use super::fulfil::fulfil;
 use super::long_results::long_results;
 use super::schema;
 use crate::call::tool_call::Call;
+use parallel_llm_service::form::{Field, Given, ValueKind};
 use parallel_llm_service::{Continuation, Order};
 
 pub(super) const NAME: &str = "resume_run";
@@ -18,40 +19,40 @@ pub(super) const NAME: &str = "resume_run";
 const ABOUT: &str = "Go on with a run without paying for its answers again: ask its seats without one; with `models`, these too; \
     with `synthesizer` or `strategy` alone, only fuse anew. Costs money.";
 
-const ARGUMENTS: &[Argument] = &[
-    Argument {
+const ARGUMENTS: &[Field] = &[
+    Field {
         name: "run_id",
-        kind: Kind::RequiredText,
+        kind: ValueKind::RequiredText,
         about: "As process_prompt gave it.",
         example: "\"01JD0M3Z8K5Q2W7V9X4B6N1C0A\"",
     },
-    Argument {
+    Field {
         name: "models",
-        kind: Kind::Texts,
+        kind: ValueKind::Texts,
         about: "Further models, as for process_prompt.",
         example: "[\"~x-ai/grok-latest\"]",
     },
-    Argument {
+    Field {
         name: "synthesizer",
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         about: "The model that fuses.",
         example: "\"~google/gemini-pro-latest\"",
     },
-    Argument {
+    Field {
         name: "strategy",
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         about: "As for process_prompt.",
         example: "\"synthesize\"",
     },
-    Argument {
+    Field {
         name: "resend",
-        kind: Kind::Switch,
+        kind: ValueKind::Switch,
         about: "Also ask again what was sent and never heard of. It may have been paid: ask the user first.",
         example: "true",
     },
-    Argument {
+    Field {
         name: "budget_usd",
-        kind: Kind::Number(1_000.0),
+        kind: ValueKind::Usd,
         about: "Refuse if this part could cost more.",
         example: "0.5",
     },
@@ -74,10 +75,10 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
         models: values.texts("models"),
         synthesizer: values.text("synthesizer"),
         strategy: values.text("strategy"),
-        budget: values.number("budget_usd").and_then(PicoUsd::from_f64),
+        budget: values.take("budget_usd").and_then(Given::usd),
         ..RunRequest::default()
     };
-    let resend = values.switch("resend").unwrap_or_default();
+    let resend = values.take("resend").and_then(Given::switch).unwrap_or_default();
     let continuation = match (&request.models, request.synthesizer.is_some() || request.strategy.is_some()) {
         (None, false) => Continuation::Resume { resend, budget: request.budget },
         _ if resend => {

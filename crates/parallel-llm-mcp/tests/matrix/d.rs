@@ -683,6 +683,7 @@ fn quickest_list(sandbox: &Sandbox, runs: usize) -> Duration {
 #[test]
 fn d22_a_million_runs() {
     const RUNS: usize = 1_000_000;
+    const ATTEMPTS_MAX: usize = 20;
     let sandbox = sandbox();
     assert_eq!(output_of(ask(&sandbox, &[ONE])).code, Some(0));
     let before = quickest_list(&sandbox, 1);
@@ -705,15 +706,15 @@ fn d22_a_million_runs() {
          SELECT printf('%026d', n), '', 'full', n, '', 1, 1, 'complete', '?', '', 5, n FROM had",
     );
     outside.execute("CREATE INDEX runs_by_status ON runs (status, run_id); PRAGMA journal_mode = WAL");
-    let after = quickest_list(&sandbox, 50);
-    // A list that reads all runs takes longer than reading one column of them, on a busy machine as well.
-    let begun = Instant::now();
-    outside.texts("SELECT max(question_excerpt) FROM runs");
-    let read_all = begun.elapsed();
-    assert!(
-        after < before + read_all,
-        "the list took {after:?} where it had taken {before:?}; reading all runs takes {read_all:?}"
-    );
+    // A list that reads all runs always takes longer than reading one column of them. On a busy machine any list may.
+    let mut read_all = Duration::MAX;
+    let is_quicker = (0..ATTEMPTS_MAX).any(|_| {
+        let begun = Instant::now();
+        outside.texts("SELECT max(question_excerpt) FROM runs");
+        read_all = read_all.min(begun.elapsed());
+        quickest_list(&sandbox, 50) < before + read_all
+    });
+    assert!(is_quicker, "no list is as quick as {before:?} and {read_all:?}, in which all runs are read");
     drop(outside);
     assert_eq!(output_of(ask(&sandbox, &[ONE])).code, Some(0));
     let oldest = "00000000000000000000000001";

@@ -117,9 +117,9 @@ fn what_cannot_be_honoured_is_refused_by_its_name() {
     400 unsupported_parameter top_p: `top_p` cannot be honoured as `0.9`: not every model of a panel takes it: leave `top_p` out
     400 unsupported_parameter seed: `seed` cannot be honoured as `7`: models do not repeat themselves; `Idempotency-Key` repeats an answer: leave `seed` out
     400 unsupported_parameter audio: `audio` cannot be honoured as `{"format":"mp3","voice":"ash"}`: a panel answers in text: leave `audio` out
-    400 invalid_value temperature: `temperature` is a number from 0 to 2: for example 0.7
+    400 invalid_value temperature: `temperature` is a number from 0 to 2, not 3.0: for example 0.7
     400 invalid_type temperature: `temperature` cannot be used: invalid type: string "hot", expected a number: see `GET /openapi.json`
-    400 invalid_value max_tokens: `max_tokens` is a whole number from 1 to 1000000: for example 16000
+    400 invalid_value max_tokens: `max_tokens` is a whole number from 1 to 1000000, not 0: for example 16000
     400 invalid_type max_completion_tokens: `max_completion_tokens` cannot be used: invalid value: integer `-1`, expected a whole number: see `GET /openapi.json`
     400 invalid_type reasoning_effort: `reasoning_effort` cannot be used: there is no `hihg`, expected one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`: see `GET /openapi.json`
     400 unsupported_parameter stream_options.include_obfuscation: `stream_options.include_obfuscation` cannot be honoured as `true`: there is no padding: leave `stream_options.include_obfuscation` out
@@ -141,14 +141,14 @@ fn what_cannot_be_honoured_is_refused_by_its_name() {
     400 invalid_value messages[0].content[0].file.file_data: the Base64 of attachment 1 is broken: invalid symbol 33, offset 0: send it whole, with the standard alphabet and padding, without white space
     400 invalid_value messages[0].content[0].image_url: a text is no picture: put the text into the prompt
     400 unknown_parameter parallel_llm.budget: there is no field `parallel_llm.budget`: did you mean `parallel_llm.budget_usd`?
-    400 invalid_value parallel_llm.budget_usd: the budget is no amount in USD: for example 0.5
+    400 invalid_value parallel_llm.budget_usd: `parallel_llm.budget_usd` is an amount in US dollars such as 0.50, not -1: for example 0.5
     402 budget -: the run may cost up to $0.67; the budget is $0.00000010: give `parallel_llm.budget_usd` from 0.6746 to 3
-    400 invalid_value parallel_llm.deadline_s: the deadline is out of range: give a whole number from 1 to 86400
+    400 invalid_value parallel_llm.deadline_s: `parallel_llm.deadline_s` is a whole number from 1 to 86400, not 0: for example 300
     400 invalid_type parallel_llm.progress: `parallel_llm.progress` cannot be used: there is no `loud`, expected one of `comments`, `reasoning`, `off`: see `GET /openapi.json`
     404 invalid_value parallel_llm.continue_run: `resp_7` is no id of an answer of this server: look for the run with `GET /v1/responses/{id}`
     404 run_not_found parallel_llm.continue_run: no run has an id that begins with `01JD0M3Z8K5Q2W7V9X4B6N1C0A`: look for the run with `GET /v1/responses/{id}`
     400 invalid_value parallel_llm.strategy: there is no strategy `vot`: did you mean `vote`?
-    400 invalid_value parallel_llm.idempotency_key: an idempotency key has 1 to 255 bytes: leave the idempotency key out, or give one of your own such as `ticket-4711`
+    400 invalid_value parallel_llm.idempotency_key: `parallel_llm.idempotency_key` is a string of 1 to 255 bytes, not "": for example "ticket-4711"
     "#);
     assert_eq!(sandbox.chats().len(), 0, "nothing was asked");
     let reply = send(address, "/v1/chat/completions", "", &with(chat(&panel()), "n", json!(2)));
@@ -199,7 +199,7 @@ fn what_a_response_cannot_honour_is_refused_by_its_name() {
     400 unsupported_parameter text: `text` cannot be honoured as `{"format":{"name":"a","schema":{},"type":"json_schema"}}`: the form of a fused answer is not enforced: leave `text` out
     400 unsupported_parameter truncation: `truncation` cannot be honoured as `"auto"`: a conversation is never cut silently: leave `truncation` out
     400 unsupported_parameter include: `include` cannot be honoured as `["reasoning.encrypted_content"]`: there is nothing else to include: leave `include` out
-    400 invalid_value max_output_tokens: `max_output_tokens` is a whole number from 1 to 1000000: for example 16000
+    400 invalid_value max_output_tokens: `max_output_tokens` is a whole number from 1 to 1000000, not 0: for example 16000
     400 invalid_type metadata.a: `metadata.a` cannot be used: invalid type: integer `1`, expected a string: see `GET /openapi.json`
     400 unknown_parameter messages: there is no field `messages`: leave `messages` out
     400 unsupported_parameter input[0].encrypted_content: `input[0].encrypted_content` cannot be honoured as `"gAAA"`: the models of a panel are not told the reasoning of others: leave `input[0].encrypted_content` out

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Code, Failure, Message, Role};
+use parallel_llm_engine::{Code, Effort, Failure, Message, Role};
 use parallel_llm_service::attachment::Attachments;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::content::{Content, Place};
 use super::fields::{self, NEUTRAL_IN_CHAT, Neutral, Rest};
 use super::own::Own;
-use super::{Asked, EffortWord, Options, last_is_users, required};
+use super::{Asked, Options, last_is_users, required};
 use crate::caller::Caller;
 use crate::model::PREFIX;
 use crate::refusal::Refusal;
@@ -42,7 +42,9 @@ pub(crate) struct ChatRequest {
     #[schemars(range(min = 1))]
     max_completion_tokens: Option<u32>,
     /// How hard the models think.
-    reasoning_effort: Option<EffortWord>,
+    #[serde(default)]
+    #[schemars(schema_with = "super::schema_of_effort")]
+    reasoning_effort: Option<Effort>,
     /// Whether the texts are kept. `false` keeps costs and reasons only; by default the settings decide.
     store: Option<bool>,
     /// Accepted and not used.
@@ -145,7 +147,7 @@ impl ChatRequest {
             model,
             temperature: self.temperature,
             max_tokens,
-            effort: self.reasoning_effort.map(EffortWord::effort),
+            effort: self.reasoning_effort,
             store: self.store,
             continues: None,
             instructions: None,

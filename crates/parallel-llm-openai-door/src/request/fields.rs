@@ -125,21 +125,30 @@ pub(crate) fn check<T: JsonSchema>(path: &str, rest: &Rest, neutral: &[Neutral])
         match neutral.iter().find(|field| field.name == *name) {
             Some(field) if field.holds(value) => {}
             Some(field) => return Err(field.refuse(path, value)),
-            None => return Err(unknown::<T>(path, name, neutral)),
+            None => {
+                return Err(unknown(
+                    path,
+                    name,
+                    known::<T>().iter().map(String::as_str).chain(neutral.iter().map(|field| field.name)),
+                ));
+            }
         }
     }
     Ok(())
 }
 
-/// The refusal of a field that an object of type `T` does not have.
-fn unknown<T: JsonSchema>(path: &str, name: &str, neutral: &[Neutral]) -> Refusal {
+/// The fields of an object of type `T`.
+fn known<T: JsonSchema>() -> Vec<String> {
     let schema = schemars::schema_for!(T);
     let known = schema.get("properties").and_then(Value::as_object);
-    let known = known.into_iter().flat_map(|known| known.keys().map(String::as_str));
+    known.into_iter().flat_map(|known| known.keys().cloned()).collect()
+}
+
+/// The refusal of a field that an object with these fields does not have.
+pub(super) fn unknown<'a>(path: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Refusal {
     let shown = excerpt(name, QUOTED_CHARS);
     let failure = Failure::new(Code::Usage, format!("there is no field `{path}{shown}`"));
-    let known: Vec<&str> = known.chain(neutral.iter().map(|field| field.name)).collect();
-    let next = match nearest(name, known.iter().copied()) {
+    let next = match nearest(name, known) {
         Some(meant) => Next::Meant(format!("{path}{meant}").into()),
         None => Next::LeaveOut(shown.clone().into()),
     };

@@ -15,12 +15,13 @@ mod unique;
 
 use std::time::Duration;
 
-use parallel_llm_engine::request::{OUTPUT_TOKENS_MAX, StoreMode};
+use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::value::next::{Argument, Next};
 use parallel_llm_engine::{Code, Effort, Failure, Lineage, Message, Role, RunId, RunRequest};
 use parallel_llm_service::Question;
-use schemars::JsonSchema;
-use serde::Deserialize;
+use parallel_llm_service::form::{self, Field, Given};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
 
 pub(crate) use body::read;
 pub(crate) use chat::{ChatRequest, NEUTRAL_IN_MESSAGE, NEUTRAL_IN_OPTIONS};
@@ -32,9 +33,6 @@ pub(crate) use responses::{NEUTRAL_IN_ITEM, NEUTRAL_IN_REASONING, ResponsesReque
 use crate::caller::Caller;
 use crate::model::Model;
 use crate::refusal::Refusal;
-
-/// The highest sampling temperature.
-const TEMPERATURE_MAX: f64 = 2.0;
 
 /// A question of either protocol, ready to be asked.
 pub(crate) struct Asked {
@@ -66,71 +64,53 @@ impl Options {
         let settings = &caller.services.settings;
         let model = Model::read(settings, &name)
             .map_err(|failure| Refusal::from(failure).at(|_| Some("model".to_owned())))?;
-        own.check()?;
-        if temperature.is_some_and(|value| !(0.0..=TEMPERATURE_MAX).contains(&value)) {
-            let failure = Failure::new(Code::Usage, "`temperature` is a number from 0 to 2");
-            let next = Next::Example("0.7".into());
-            return Err(Refusal::field("temperature", "invalid_value", failure.with_next(next)));
-        }
-        let stored_of_caller = store.map(|stores| if stores { StoreMode::Full } else { StoreMode::Metadata });
-        let store = own.store_mode().or(stored_of_caller);
-        let of_header = caller.idempotency_key.clone();
-        // A key that a client makes for its own repetitions is no wish to have the run stored.
-        let is_stored = store.unwrap_or(settings.store) != StoreMode::None;
-        let of_header = of_header.filter(|key| is_stored || !Caller::is_automatic(key));
         let request = RunRequest {
             messages,
             models: model.models,
-            synthesizer: own.synthesizer.clone(),
-            strategy: own.strategy_beside(model.strategy)?,
-            temperature,
+            strategy: model.strategy,
             max_tokens,
             effort,
-            deadline_ms: own.deadline_s.map(|seconds| seconds.saturating_mul(1000)),
             client_timeout_ms: caller.client_timeout.map(millis),
-            budget: own.budget()?,
-            store,
-            idempotency_key: own.idempotency_key.clone().or(of_header),
+            store: store.map(|stores| if stores { StoreMode::Full } else { StoreMode::Metadata }),
             lineage: Lineage { via: caller.via.clone(), trace: caller.trace.clone(), ..Lineage::default() },
-            fresh: own.fresh.unwrap_or_default(),
             ..RunRequest::default()
         };
         // All items of a response stay in its conversation, as OpenAI has it.
         let keeps_system = continues.is_some();
         let continues = continues.or(own.continued()?).map(|id| id.to_string());
-        let progress = own.progress.unwrap_or_else(|| Progress::by_word(&settings.stream_progress));
         let preset = model.preset;
-        let question =
+        let mut question =
             Question { request, preset, continues, keeps_system, instructions, ..Question::default() };
+        if let Some(temperature) = temperature {
+            set(&mut question, "temperature", &temperature.into())?;
+        }
+        own.set(&mut question)?;
+        let of_header = caller.idempotency_key.clone();
+        // A key that a client makes for its own repetitions is no wish to have the run stored.
+        let is_stored = question.request.store.unwrap_or(settings.store) != StoreMode::None;
+        let of_header = of_header.filter(|key| is_stored || !Caller::is_automatic(key));
+        question.request.idempotency_key = question.request.idempotency_key.or(of_header);
+        let progress = own.progress.unwrap_or_else(|| Progress::by_word(&settings.stream_progress));
         Ok(Asked { question, model: name, progress })
     }
 }
 
-/// How hard the models think.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum EffortWord {
-    None,
-    Minimal,
-    Low,
-    Medium,
-    High,
-    Xhigh,
-    Max,
+/// The schema of a field that an option of a question has; `null` counts as left out.
+pub(crate) fn schema_of(field: &Field) -> Schema {
+    json_schema!({ "anyOf": [field.kind.schema(), { "type": "null" }], "description": field.about })
 }
 
-impl EffortWord {
-    const fn effort(self) -> Effort {
-        match self {
-            Self::None => Effort::None,
-            Self::Minimal => Effort::Minimal,
-            Self::Low => Effort::Low,
-            Self::Medium => Effort::Medium,
-            Self::High => Effort::High,
-            Self::Xhigh => Effort::Xhigh,
-            Self::Max => Effort::Max,
-        }
-    }
+fn schema_of_effort(_: &mut SchemaGenerator) -> Schema {
+    schema_of(&form::option("effort").field)
+}
+
+/// Sets an option of the question, from a field of its own name.
+fn set(question: &mut Question, name: &'static str, value: &Value) -> Result<(), Refusal> {
+    let option = form::option(name);
+    let given = option.field.read(&format!("`{name}`"), value);
+    given
+        .and_then(|given| option.set(question, given))
+        .map_err(|failure| Refusal::field(name, "invalid_value", failure))
 }
 
 /// A field that a request must have.
@@ -148,14 +128,11 @@ fn without_stream() -> Refusal {
     Refusal::field("stream_options", "invalid_value", failure)
 }
 
-/// The output cap of this name, which is above 0.
+/// The output cap of this name.
 fn check_cap(name: &'static str, cap: Option<u32>) -> Result<Option<u32>, Refusal> {
-    if cap.is_some_and(|tokens| !(1..=OUTPUT_TOKENS_MAX).contains(&tokens)) {
-        let message = format!("`{name}` is a whole number from 1 to {OUTPUT_TOKENS_MAX}");
-        let failure = Failure::new(Code::Usage, message);
-        return Err(Refusal::field(name, "invalid_value", failure.with_next(Next::Example("16000".into()))));
-    }
-    Ok(cap)
+    let Some(tokens) = cap else { return Ok(None) };
+    let given = form::option("max_tokens").field.read(&format!("`{name}`"), &tokens.into());
+    given.map(Given::tokens).map_err(|failure| Refusal::field(name, "invalid_value", failure))
 }
 
 /// Fails unless the last message is the user's: a panel does not go on with an answer begun by another.

@@ -1,11 +1,10 @@
 //! What this program adds to a request, all under one field.
 
-use parallel_llm_engine::plan::IDEMPOTENCY_KEY_BYTES_MAX;
-use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::request::strategy::ResolvedStrategy;
 use parallel_llm_engine::text::safe::excerpt;
-use parallel_llm_engine::value::next::{Advice, Next};
-use parallel_llm_engine::{Code, Failure, PicoUsd, RunId};
+use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::{Code, Failure, RunId};
+use parallel_llm_service::Question;
+use parallel_llm_service::form::{self, Field};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,38 +13,25 @@ use crate::refusal::Refusal;
 
 /// The name of the field.
 const NAME: &str = "parallel_llm";
-/// The longest deadline in seconds, a day.
-const DEADLINE_S_MAX: u64 = 86_400;
 /// The longest quoted id in a message, in characters.
 const QUOTED_CHARS: usize = 60;
 /// How the ids of answers begin; the id of their run follows.
 const ID_PREFIXES: [&str; 2] = ["resp_", "chatcmpl-"];
+
+/// The options of a question that the field has.
+const OPTIONS: [&str; 7] =
+    ["budget_usd", "deadline_s", "synthesizer", "strategy", "idempotency_key", "store", "fresh"];
 
 /// Options of this program.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(default)]
 pub(crate) struct Own {
-    /// Refuse the question if it could cost more, in USD.
-    pub(crate) budget_usd: Option<f64>,
-    /// The time for the whole run, in seconds.
-    #[schemars(range(min = 1, max = 86_400))]
-    pub(crate) deadline_s: Option<u64>,
-    /// The model that fuses the answers.
-    pub(crate) synthesizer: Option<String>,
-    /// How the answers become one, with its options: `vote@first=2`.
-    pub(crate) strategy: Option<String>,
-    /// The same key and question are the same run. Counts before the header `Idempotency-Key`.
-    #[schemars(length(min = 1, max = IDEMPOTENCY_KEY_BYTES_MAX))]
-    pub(crate) idempotency_key: Option<String>,
     /// The id of a run, a completion or a response whose conversation goes on.
-    pub(crate) continue_run: Option<String>,
+    continue_run: Option<String>,
     /// How the progress of the panel is shown in a stream.
     pub(crate) progress: Option<Progress>,
-    /// How much is kept of the run. Counts before `store`.
-    store: Option<Store>,
-    /// Ask anew although the same question has an unfinished run.
-    pub(crate) fresh: Option<bool>,
+    /// The options of a question, and what is none.
     #[serde(flatten)]
     #[schemars(skip)]
     rest: Rest,
@@ -74,71 +60,31 @@ impl Progress {
     }
 }
 
-/// How much is kept of a run.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Store {
-    Full,
-    Metadata,
-    None,
-}
-
 impl Own {
-    /// Fails for a field that is not among them or a value out of range.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
-        fields::check::<Self>(&format!("{NAME}."), &self.rest, &[])?;
-        self.check_strategy()?;
-        if self
-            .idempotency_key
-            .as_ref()
-            .is_some_and(|key| !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len()))
-        {
-            let message = format!("an idempotency key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes");
-            let failure = Failure::new(Code::Usage, message).with_next(Advice::GiveOwnIdempotencyKey);
-            return Err(invalid("idempotency_key", failure));
-        }
-        if self.deadline_s.is_some_and(|seconds| !(1..=DEADLINE_S_MAX).contains(&seconds)) {
-            let failure = Failure::new(Code::Usage, "the deadline is out of range");
-            let next = Next::WholeNumber { from: 1, to: DEADLINE_S_MAX };
-            return Err(invalid("deadline_s", failure.with_next(next)));
-        }
-        Ok(())
+    /// The options of a question.
+    pub(crate) fn options() -> impl Iterator<Item = &'static Field> {
+        OPTIONS.into_iter().map(|name| &form::option(name).field)
     }
 
-    pub(super) fn store_mode(&self) -> Option<StoreMode> {
-        self.store.map(|store| match store {
-            Store::Full => StoreMode::Full,
-            Store::Metadata => StoreMode::Metadata,
-            Store::None => StoreMode::None,
-        })
-    }
-
-    pub(super) fn budget(&self) -> Result<Option<PicoUsd>, Refusal> {
-        let Some(usd) = self.budget_usd else { return Ok(None) };
-        let budget = Some(usd).filter(|usd| *usd >= 0.0).and_then(PicoUsd::from_f64);
-        budget.map(Some).ok_or_else(|| {
-            let failure = Failure::new(Code::Usage, "the budget is no amount in USD");
-            invalid("budget_usd", failure.with_next(Next::Example("0.5".into())))
-        })
-    }
-
-    /// Fails for a strategy that cannot be read.
-    fn check_strategy(&self) -> Result<(), Refusal> {
-        let read = self.strategy.as_deref().map_or(Ok(()), ResolvedStrategy::check);
-        read.map_err(|failure| invalid("strategy", failure))
-    }
-
-    /// The strategy, beside the one that the name of the model has.
-    pub(super) fn strategy_beside(&self, named: Option<String>) -> Result<Option<String>, Refusal> {
-        match (&self.strategy, named) {
-            (Some(_), Some(named)) => {
+    /// Sets the options of the question. Fails for a field that is none, and for a strategy beside that of the model's name.
+    pub(super) fn set(&self, question: &mut Question) -> Result<(), Refusal> {
+        for (name, value) in self.rest.iter().filter(|(_, value)| !value.is_null()) {
+            if !OPTIONS.contains(&&**name) {
+                let known = ["continue_run", "progress"].into_iter().chain(OPTIONS);
+                return Err(fields::unknown(&format!("{NAME}."), name, known));
+            }
+            let option = form::option(name);
+            let given = option.field.read_typed(&format!("`{NAME}.{name}`"), value);
+            let named = question.request.strategy.as_ref().filter(|_| name == "strategy");
+            if let (Ok(_), Some(named)) = (&given, named) {
                 let message =
                     format!("the model names the strategy `{named}`, and `{NAME}.strategy` another");
                 let next = Next::LeaveOut(format!("{NAME}.strategy").into());
-                Err(invalid("strategy", Failure::new(Code::Usage, message).with_next(next)))
+                return Err(invalid("strategy", Failure::new(Code::Usage, message).with_next(next)));
             }
-            (own, named) => Ok(own.clone().or(named)),
+            given.and_then(|given| option.set(question, given)).map_err(|failure| invalid(name, failure))?;
         }
+        Ok(())
     }
 
     /// The run whose conversation goes on.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Code, Failure, Message, Role};
+use parallel_llm_engine::{Code, Effort, Failure, Message, Role};
 use parallel_llm_service::attachment::Attachments;
 use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::content::{Content, Place, missing};
 use super::fields::{self, NEUTRAL_IN_RESPONSES, Neutral, Rest};
 use super::own::{self, Own};
-use super::{Asked, EffortWord, Options, check_cap, last_is_users, required};
+use super::{Asked, Options, check_cap, last_is_users, required};
 use crate::caller::Caller;
 use crate::refusal::Refusal;
 
@@ -64,7 +64,9 @@ pub(crate) struct ResponsesRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Reasoning {
     /// The effort.
-    effort: Option<EffortWord>,
+    #[serde(default)]
+    #[schemars(schema_with = "super::schema_of_effort")]
+    effort: Option<Effort>,
     #[serde(flatten)]
     #[schemars(skip)]
     rest: Rest,
@@ -140,7 +142,7 @@ pub(crate) const NEUTRAL_IN_REASONING: &[Neutral] = &[
 impl ResponsesRequest {
     /// The effort in its word, as the answer repeats it.
     pub(crate) fn effort(&self) -> Option<&'static str> {
-        Some(self.reasoning.as_ref()?.effort?.effort().word())
+        Some(self.reasoning.as_ref()?.effort?.word())
     }
 
     /// The question.
@@ -172,7 +174,7 @@ impl ResponsesRequest {
             model,
             temperature: self.temperature,
             max_tokens,
-            effort: self.reasoning.and_then(|reasoning| reasoning.effort).map(EffortWord::effort),
+            effort: self.reasoning.and_then(|reasoning| reasoning.effort),
             store: self.store,
             continues,
             instructions: self.instructions,

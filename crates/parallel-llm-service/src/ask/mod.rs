@@ -5,6 +5,7 @@ mod continuing;
 mod conversation;
 mod detached;
 mod fitness;
+pub mod form;
 mod joining;
 mod lost;
 mod order;

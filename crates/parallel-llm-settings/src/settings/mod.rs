@@ -60,7 +60,7 @@ pub use tables::preset::{Preset, Presets, is_built_in as is_built_in_preset};
 pub use telemetry::{MetricsReach, TelemetrySettings};
 pub use value::database_url::DatabaseUrl;
 pub use value::effective::EffectiveValue;
-pub use value::kind::split_models;
+pub use value::kind::{NO_LIMIT, split_models};
 pub use value::origin::{FileLocation, Origin};
 pub use value::wait::duration_ms;
 

@@ -5,11 +5,9 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::request::strategy::AUTO;
-use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest};
+use parallel_llm_engine::{Code, Failure, Message, PicoUsd, Role, RunRequest};
 
 use super::outgoing::{Outgoing, Source};
 use super::prompt::PromptText;
@@ -19,8 +17,9 @@ use crate::command::choices::flow;
 use crate::command::context::CommandContext;
 use crate::command::line::amount;
 use crate::command::watch::view::{Leaving, ProgressStyle, View};
-use parallel_llm_service::Question;
 use parallel_llm_service::attachment::{AttachmentTally, Attachments};
+use parallel_llm_service::form::Given;
+use parallel_llm_service::{Question, form};
 use parallel_llm_settings::settings::{Named, NamedFlow, Settings, duration_ms};
 
 /// The groups of flags on the help page.
@@ -87,7 +86,7 @@ pub struct Ask {
     pub effort: Option<String>,
     /// Sampling temperature, 0 to 2; left to each provider unless given
     #[arg(long, value_name = "NUMBER", help_heading = MODELS)]
-    #[arg(value_parser = temperature)]
+    #[arg(value_parser = option("temperature", Given::number))]
     pub temperature: Option<f64>,
     /// The strategy that makes one text of the answers, such as `vote` or `synthesize@gate=on`; `strategies` lists them
     #[arg(long, value_name = "STRATEGY", help_heading = ANSWER)]
@@ -106,11 +105,11 @@ pub struct Ask {
     pub dry_run: bool,
     /// The most the run may cost, in USD; more is refused before anything is sent, and so are models without a known price
     /// unless it is `none`
-    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true, help_heading = SPENDING)]
+    #[arg(long, value_name = "USD", value_parser = option("budget_usd", Given::usd), allow_negative_numbers = true, help_heading = SPENDING)]
     pub budget: Option<PicoUsd>,
     /// Output cap of each call in tokens, reasoning included
     #[arg(long, value_name = "TOKENS", help_heading = SPENDING)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTPUT_TOKENS_MAX)))]
+    #[arg(value_parser = option("max_tokens", Given::tokens))]
     pub max_tokens: Option<u32>,
     /// Use the stored answer to the very same question if it is no older than this, such as 1h
     #[arg(long, value_name = "DURATION", conflicts_with = "fresh", help_heading = SPENDING)]
@@ -260,7 +259,6 @@ impl Ask {
             strategy: self.strategy.take(),
             temperature: self.temperature,
             max_tokens: self.max_tokens,
-            effort: self.effort.as_deref().map(parse_effort).transpose()?,
             deadline_ms: self
                 .deadline
                 .as_deref()
@@ -274,14 +272,13 @@ impl Ask {
         let cache_ms = self.cache.as_deref().map(|text| parse_duration("--cache", text)).transpose()?;
         let flow = self.flow()?.map(Box::new);
         let preset = self.preset.take().filter(|_| flow.is_none());
-        Ok(Question {
-            request,
-            preset,
-            flow,
-            continues: self.continued.take(),
-            cache_ms,
-            ..Question::default()
-        })
+        let continues = self.continued.take();
+        let mut question = Question { request, preset, flow, continues, cache_ms, ..Question::default() };
+        if let Some(word) = &self.effort {
+            let effort = form::option("effort");
+            effort.set(&mut question, effort.field.read_text("`--effort`", word)?)?;
+        }
+        Ok(question)
     }
 
     /// The message with its attachments, and what it is made of.
@@ -352,18 +349,13 @@ fn with_option(strategy: &str, option: &str) -> String {
     format!("{strategy}{sign}{option}")
 }
 
-/// Parses a budget: an amount in USD, or `none`.
-pub(in crate::command) fn usd(text: &str) -> Result<PicoUsd, String> {
-    if text.eq_ignore_ascii_case("none") {
-        return Ok(PicoUsd::UNLIMITED);
-    }
-    PicoUsd::from_decimal(text).ok_or_else(|| "an amount in USD, such as 2.50".to_owned())
-}
-
-/// Parses a sampling temperature.
-fn temperature(text: &str) -> Result<f64, String> {
-    let temperature = text.parse().ok().filter(|temperature| (0.0..=2.0).contains(temperature));
-    temperature.ok_or_else(|| "a number from 0 to 2".to_owned())
+/// A parser of the values of an option of a question.
+pub(in crate::command) fn option<T: 'static>(
+    name: &'static str,
+    take: fn(Given) -> Option<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    let kind = form::option(name).field.kind;
+    move |text| kind.of_text(text).and_then(take).ok_or_else(|| kind.about())
 }
 
 fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
@@ -373,14 +365,5 @@ fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
         Failure::new(Code::Usage, format!("`{flag} {text}` is not a duration from 1 ms to a day")).with_next(
             Next::WriteAs(typed.unwrap_or_else(|| "90s`, `5m`, `1h30m` or `1500ms".to_owned()).into()),
         )
-    })
-}
-
-/// Parses a reasoning effort.
-pub(in crate::command) fn parse_effort(word: &str) -> Result<Effort, Failure> {
-    Effort::by_word(word).ok_or_else(|| {
-        let words: Vec<&str> = Effort::ALL.iter().map(|effort| effort.word()).collect();
-        let failure = Failure::new(Code::Usage, format!("there is no effort `{word}`"));
-        nearest::suggest_or_list(failure, word, &words)
     })
 }

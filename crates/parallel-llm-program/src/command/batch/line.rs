@@ -1,27 +1,28 @@
 //! A line of a batch file: ours, or one of OpenAI's batch files.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
-use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::{Argument, Next};
-use parallel_llm_engine::{Code, Failure, Message, PicoUsd, Role, RunRequest};
+use parallel_llm_engine::{Code, Failure, Message, Role, RunRequest};
 use parallel_llm_openai_door::{BATCH_URL, BatchQuestion, batch_question};
-use parallel_llm_service::{LINE_EXAMPLE, Line, Question, Services};
-use serde::Deserialize;
+use parallel_llm_service::{LINE_EXAMPLE, Line, Question, Services, form};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::lines::FileLine;
-use crate::command::ask::question::parse_effort;
 
 /// The longest name of a line, in bytes, as OpenAI has it for most of its ids.
 const ID_BYTES_MAX: usize = 512;
-/// The fields of our lines, and of OpenAI's.
-const OURS: [&str; 12] = [
-    "id",
-    "prompt",
-    "messages",
-    "system",
+/// The fields of our lines beside the options of a question, and those of OpenAI's.
+const OURS: [&str; 4] = ["id", "prompt", "messages", "system"];
+const OPENAIS: [&str; 4] = ["custom_id", "method", "url", "body"];
+/// The options that a line has.
+const OPTIONS: [&str; 9] = [
     "models",
     "synthesizer",
     "strategy",
@@ -30,8 +31,8 @@ const OURS: [&str; 12] = [
     "temperature",
     "effort",
     "budget_usd",
+    "deadline_s",
 ];
-const OPENAIS: [&str; 4] = ["custom_id", "method", "url", "body"];
 
 /// The values for what lines leave open, from flags.
 #[derive(Debug, Default)]
@@ -54,20 +55,58 @@ impl LineDefaults {
 
 /// Our line.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OurLine {
     id: Option<Id>,
     prompt: Option<String>,
     messages: Option<Vec<OurMessage>>,
     system: Option<String>,
-    models: Option<Vec<String>>,
-    synthesizer: Option<String>,
-    strategy: Option<String>,
-    preset: Option<String>,
-    max_tokens: Option<u32>,
-    temperature: Option<f64>,
-    effort: Option<String>,
-    budget_usd: Option<f64>,
+    #[serde(flatten)]
+    options: Options,
+}
+
+/// The options of a line, and its fields that are none.
+#[derive(Debug)]
+struct Options(BTreeMap<String, Value>);
+
+impl<'de> Deserialize<'de> for Options {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Options;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Options, A::Error> {
+                let mut options = BTreeMap::new();
+                while let Some((name, value)) = object.next_entry::<String, Value>()? {
+                    if options.contains_key(&name) {
+                        return Err(A::Error::custom(format!("duplicate field `{name}`")));
+                    }
+                    options.insert(name, value);
+                }
+                Ok(Options(options))
+            }
+        }
+        source.deserialize_map(Reader)
+    }
+}
+
+impl Options {
+    /// Sets them. `null` counts as left out.
+    fn set(self, question: &mut Question) -> Result<(), Failure> {
+        for (name, value) in self.0.into_iter().filter(|(_, value)| !value.is_null()) {
+            if !OPTIONS.contains(&&*name) {
+                let known: Vec<&str> = OURS.into_iter().chain(OPTIONS).collect();
+                return Err(unknown(&name, &known));
+            }
+            let option = form::option(&name);
+            let given = option.field.read(&format!("its `{name}`"), &value)?;
+            option.set(question, given)?;
+        }
+        Ok(())
+    }
 }
 
 /// A message of our line.
@@ -128,12 +167,12 @@ async fn parse(
     let form: Option<Form> = serde_json::from_str(text).ok();
     let is_openais = form.is_some_and(|form| form.body.is_some() || form.url.is_some());
     if !is_openais {
-        return match json::<OurLine>(text, &OURS) {
+        return match json::<OurLine>(text) {
             Ok(line) => line.read(defaults),
             Err(failure) => (None, Err(failure)),
         };
     }
-    match json::<OpenAiLine<'_>>(text, &OPENAIS) {
+    match json::<OpenAiLine<'_>>(text) {
         Ok(line) => {
             let id = line.custom_id.clone();
             let question = line.read(services, defaults).await;
@@ -153,6 +192,8 @@ impl OurLine {
     }
 
     fn question(self, defaults: &LineDefaults) -> Result<Question, Failure> {
+        let mut question = Question::default();
+        self.options.set(&mut question)?;
         let given = match (self.prompt, self.messages) {
             (Some(prompt), None) => vec![Message::text(Role::User, prompt)],
             (None, Some(messages)) => {
@@ -169,19 +210,8 @@ impl OurLine {
             return Err(usage("the last of its `messages` is not the user's"));
         }
         let system = self.system.map(|text| Message::text(Role::System, text));
-        let names_models = self.models.is_some();
-        let request = RunRequest {
-            messages: system.into_iter().chain(given).collect(),
-            models: self.models,
-            synthesizer: self.synthesizer,
-            strategy: self.strategy,
-            temperature: self.temperature.map(temperature).transpose()?,
-            max_tokens: self.max_tokens.map(cap).transpose()?,
-            effort: self.effort.as_deref().map(parse_effort).transpose()?,
-            budget: self.budget_usd.map(budget).transpose()?,
-            ..RunRequest::default()
-        };
-        let question = Question { request, preset: self.preset, ..Question::default() };
+        question.request.messages = system.into_iter().chain(given).collect();
+        let names_models = question.request.models.is_some();
         Ok(filled(question, defaults, names_models))
     }
 }
@@ -268,8 +298,8 @@ fn named(
     }
 }
 
-/// Parses a line whose fields have these names.
-fn json<'a, T: Deserialize<'a>>(text: &'a str, fields: &[&str]) -> Result<T, Failure> {
+/// Parses a line.
+fn json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let field = error.path().to_string();
@@ -288,21 +318,22 @@ fn json<'a, T: Deserialize<'a>>(text: &'a str, fields: &[&str]) -> Result<T, Fai
         }
         let reason = reason.replace(" at line 1 column ", " at character ");
         let reason = reason.split(", expected").next().unwrap_or_default();
-        let unknown = reason.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
-        match unknown {
-            Some(name) => {
-                let failure = usage(format!("there is no field `{name}`"));
-                nearest::suggest_or_list(failure, name, fields)
-            }
+        let strange = reason.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+        match strange {
+            Some(name) => unknown(name, &OPENAIS),
             None => usage(format!("it is not a JSON object of a question: {reason}")),
         }
     })
 }
 
+fn unknown(name: &str, known: &[&str]) -> Failure {
+    nearest::suggest_or_list(usage(format!("there is no field `{name}`")), name, known)
+}
+
 /// The failure if a field has a value of another type.
 fn mistyped(field: &str, reason: &str) -> Option<Failure> {
     if reason.starts_with("data did not match any variant of untagged enum Id") {
-        return Some(usage("its `id` must be a text or a whole number"));
+        return Some(usage("its `id` is neither a string nor a whole number"));
     }
     if let Some(twice) = reason.strip_prefix("duplicate field `").and_then(|rest| rest.split('`').next()) {
         return Some(usage(format!("it has `{twice}` twice")));
@@ -310,10 +341,7 @@ fn mistyped(field: &str, reason: &str) -> Option<Failure> {
     let reason = reason.strip_prefix("invalid type: ").or_else(|| reason.strip_prefix("invalid value: "))?;
     let (found, wanted) = reason.split_once(", expected ")?;
     let wanted = match wanted.split(" at line ").next()? {
-        "a string" => "a text",
         "a sequence" => "a list",
-        "u32" | "u64" => "a whole number above 0",
-        "f64" => "a number",
         other => other,
     };
     let found = match found.split_once(' ') {
@@ -324,21 +352,7 @@ fn mistyped(field: &str, reason: &str) -> Option<Failure> {
         _ if found == "sequence" => "a list".to_owned(),
         _ => found.to_owned(),
     };
-    (field != ".").then(|| usage(format!("its `{field}` must be {wanted}, not {found}")))
-}
-
-fn temperature(value: f64) -> Result<f64, Failure> {
-    let refused = || usage("its `temperature` is not a number from 0 to 2");
-    (0.0..=2.0).contains(&value).then_some(value).ok_or_else(refused)
-}
-
-fn cap(tokens: u32) -> Result<u32, Failure> {
-    let refused = || usage(format!("its `max_tokens` is not from 1 to {OUTPUT_TOKENS_MAX}"));
-    (1..=OUTPUT_TOKENS_MAX).contains(&tokens).then_some(tokens).ok_or_else(refused)
-}
-
-fn budget(usd: f64) -> Result<PicoUsd, Failure> {
-    PicoUsd::from_f64(usd).ok_or_else(|| usage("its `budget_usd` is not an amount in USD"))
+    (field != ".").then(|| usage(format!("its `{field}` is {wanted}, not {found}")))
 }
 
 fn usage(message: impl AsRef<str>) -> Failure {

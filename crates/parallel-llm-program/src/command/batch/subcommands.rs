@@ -2,6 +2,7 @@
 
 use parallel_llm_engine::text::safe;
 use parallel_llm_engine::{Failure, PicoUsd};
+use parallel_llm_service::form::Given;
 use parallel_llm_service::report::age::age;
 use parallel_llm_service::{Batch, BatchChange};
 use parallel_llm_settings::clock;
@@ -12,7 +13,7 @@ use super::description::{
     questions, state_now,
 };
 use super::{results, submit, work};
-use crate::command::ask::question::usd;
+use crate::command::ask::question::option;
 use crate::command::context::CommandContext;
 use crate::command::line::typed_line;
 use crate::exit;
@@ -85,7 +86,7 @@ pub struct ResumeBatch {
     #[arg(help = BATCH_HELP)]
     batch: Option<String>,
     /// What the whole batch may cost from now on, in USD, what it has cost included
-    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
+    #[arg(long, value_name = "USD", value_parser = option("budget_usd", Given::usd), allow_negative_numbers = true)]
     budget: Option<PicoUsd>,
     #[command(flatten)]
     working: work::Working,
@@ -100,7 +101,7 @@ pub struct Retry {
     #[arg(long)]
     resend: bool,
     /// What the whole batch may cost from now on, in USD, what it has cost included
-    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
+    #[arg(long, value_name = "USD", value_parser = option("budget_usd", Given::usd), allow_negative_numbers = true)]
     budget: Option<PicoUsd>,
     #[command(flatten)]
     working: work::Working,

@@ -4,10 +4,10 @@ use std::fs::{File, FileType};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
+use parallel_llm_service::form::Given;
 use parallel_llm_service::{Submission, Submitted};
 use parallel_llm_settings::signals::Signals;
 use serde_json::json;
@@ -17,7 +17,7 @@ use super::line::{self, LineDefaults};
 use super::lines::FileLines;
 use super::work::{self, Working};
 use crate::command::ask::piped;
-use crate::command::ask::question::usd;
+use crate::command::ask::question::option;
 use crate::command::ask::second_model::{check_each, check_synthesizer};
 use crate::command::context::CommandContext;
 use crate::exit;
@@ -44,7 +44,7 @@ pub struct Submit {
     /// The file; `-` reads stdin
     file: PathBuf,
     /// What the whole batch may cost, in USD; by default the setting `budget_usd`
-    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
+    #[arg(long, value_name = "USD", value_parser = option("budget_usd", Given::usd), allow_negative_numbers = true)]
     budget: Option<PicoUsd>,
     /// A model to ask where a line names none, `[provider:]model[*N][@key=value,...]`; repeat for a panel
     #[arg(short, long = "model", value_name = "MODEL", conflicts_with = "preset")]
@@ -59,7 +59,7 @@ pub struct Submit {
     #[arg(long, value_name = "STRATEGY")]
     strategy: Option<String>,
     /// Output cap of each call in tokens where a line has none, reasoning included
-    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTPUT_TOKENS_MAX)))]
+    #[arg(long, value_name = "TOKENS", value_parser = option("max_tokens", Given::tokens))]
     max_tokens: Option<u32>,
     /// Send lines even if they seem to hold keys or passwords
     #[arg(long)]

@@ -1,16 +1,16 @@
 //! Continuing a run: `runs wait`, `resume`, `add`, `synthesize` and `replay`.
 
-use parallel_llm_engine::request::OUTPUT_TOKENS_MAX;
 use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
 
 use crate::command::ask::answer::{begun, exit_code, finish};
-use crate::command::ask::question::{Ask, usd};
+use crate::command::ask::question::{Ask, option};
 use crate::command::ask::second_model;
 use crate::command::context::CommandContext;
 use crate::command::watch::view::{self, Followed, Leaving, ProgressStyle, View};
 use crate::exit;
 use crate::terminal::summary;
 use parallel_llm_service::Continuation;
+use parallel_llm_service::form::Given;
 use parallel_llm_settings::signals::Signals;
 
 /// The help for a run's name, shared by all commands.
@@ -39,7 +39,7 @@ pub struct Shown {
 #[derive(Debug, clap::Args)]
 pub struct Allowance {
     /// The most it may cost besides what the run has cost so far, in USD
-    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
+    #[arg(long, value_name = "USD", value_parser = option("budget_usd", Given::usd), allow_negative_numbers = true)]
     pub budget: Option<PicoUsd>,
 }
 
@@ -61,7 +61,7 @@ pub struct Means {
     pub allowance: Allowance,
     /// Output cap of each call in tokens, reasoning included
     #[arg(long, value_name = "TOKENS")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTPUT_TOKENS_MAX)))]
+    #[arg(value_parser = option("max_tokens", Given::tokens))]
     pub max_tokens: Option<u32>,
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::request::TEMPERATURE_MAX;
 use parallel_llm_engine::{PicoUsd, RunRequest};
 
 use crate::settings::table::Setting;
@@ -28,7 +29,8 @@ const STRONGEST: &str = "~anthropic/claude-opus-latest*3";
 const QUICK_SEATS: usize = 3;
 
 /// The only key of a preset that is not a setting: the sampling temperature, from 0 to 2 at all providers.
-pub(super) const TEMPERATURE: (&str, Kind) = ("temperature", Kind::Decimal { min: 0.0, max: 2.0 });
+pub(super) const TEMPERATURE: (&str, Kind) =
+    ("temperature", Kind::Decimal { min: 0.0, max: TEMPERATURE_MAX });
 /// The settings that a preset may contain.
 const SETTINGS: [Setting; 5] =
     [Setting::Panel, Setting::Synthesizer, Setting::Strategy, Setting::MaxTokens, Setting::BudgetUsd];

@@ -17,17 +17,13 @@ use super::database_url::DatabaseUrl;
 use super::failure::invalid;
 use super::{command, wait};
 
-/// The store modes by name, the loosest first.
-const STORES: [(&str, StoreMode); 3] =
-    [("full", StoreMode::Full), ("metadata", StoreMode::Metadata), ("none", StoreMode::None)];
-
 /// Turns off a value that would be sent otherwise. In a file, an empty string does too; a blank variable counts as
 /// unset.
 pub(in crate::settings) const OFF: &str = "off";
 /// Leaves a choice to the program.
 pub(in crate::settings) const AUTO: &str = "auto";
 /// No limit, as a budget.
-pub(in crate::settings) const NO_LIMIT: &str = "none";
+pub const NO_LIMIT: &str = "none";
 /// Longest word in bytes: several times the longest provider name.
 const WORD_BYTES_MAX: usize = 100;
 /// Longest header text in bytes; it is sent with every call.
@@ -158,9 +154,7 @@ impl Kind {
                 .into_iter()
                 .find(|word| is_word(text, word))
                 .map(|word| Value::Word(word.to_owned())),
-            Self::Store => {
-                STORES.iter().find(|(word, _)| is_word(text, word)).map(|(_, mode)| Value::Store(*mode))
-            }
+            Self::Store => StoreMode::by_word(text).map(Value::Store),
             Self::Switch { .. } => read_switch(text).map(Value::Switch),
             Self::TextOrOff | Self::UrlOrOff | Self::ServerOrOff if text.is_empty() || is_word(text, OFF) => {
                 Some(Value::Off)
@@ -221,9 +215,7 @@ impl Kind {
         match (self, mine, theirs) {
             (Self::Choice(words), mine, Value::Unset) => rank(mine) != Some(words.len() - 1),
             (Self::Choice(_), mine, theirs) => rank(mine) < rank(theirs),
-            (Self::Store, Value::Store(mine), Value::Store(theirs)) => {
-                strictness(*mine) < strictness(*theirs)
-            }
+            (Self::Store, Value::Store(mine), Value::Store(theirs)) => mine < theirs,
             (Self::Switch { strict }, Value::Switch(mine), Value::Switch(theirs)) => {
                 mine != theirs && *mine != strict
             }
@@ -260,7 +252,7 @@ impl Kind {
         match self {
             Self::Strategy => Strategy::names().collect(),
             Self::Choice(words) => words.to_vec(),
-            Self::Store => STORES.iter().map(|(word, _)| *word).collect(),
+            Self::Store => StoreMode::ALL.iter().map(|mode| mode.word()).collect(),
             Self::Switch { .. } => vec!["on", "off"],
             Self::Wait => wait::WORDS.to_vec(),
             _ => Vec::new(),
@@ -327,7 +319,7 @@ impl fmt::Display for Value {
             Self::Usd(amount) => amount.as_usd().fmt(out),
             Self::List(entries) => out.write_str(&entries.join(" ")),
             Self::Word(word) | Self::Wait(_, word) => out.write_str(word),
-            Self::Store(mode) => out.write_str(STORES[strictness(*mode)].0),
+            Self::Store(mode) => out.write_str(mode.word()),
             Self::Switch(on) => out.write_str(if *on { "on" } else { "off" }),
             Self::Path(path) => path.display().fmt(out),
             Self::Server(url) => url.fmt(out),
@@ -415,15 +407,6 @@ fn read_switch(text: &str) -> Option<bool> {
         "on" | "true" => Some(true),
         "off" | "false" => Some(false),
         _ => None,
-    }
-}
-
-/// The index of a mode in [`STORES`].
-const fn strictness(mode: StoreMode) -> usize {
-    match mode {
-        StoreMode::Full => 0,
-        StoreMode::Metadata => 1,
-        StoreMode::None => 2,
     }
 }
 
