@@ -104,7 +104,7 @@ async fn a_letter_that_is_the_answer_is_no_label() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cut_text_stands_only_if_nothing_whole_can_be_had() {
-    let cut = || after(10).text("Moon and sun pull the").end_as(Finish::Length);
+    let cut = || after(10).text("Moon and sun pull it").end_as(Finish::Length);
     insta::assert_snapshot!(tides([("fuser", cut())]).run().await.end(), @"
     complete decided at 50, closed at 50
       verbatim by ada from 1: `The moon pul…` (65)
@@ -119,7 +119,7 @@ async fn a_cut_text_stands_only_if_nothing_whole_can_be_had() {
     let result = scenario([("ada", ada), ("bob", bob), ("fuser", cut())]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
-      fused by fuser: `Moon and sun pull the`
+      fused by fuser: `Moon and sun pull it`
       because the synthesizer wrote it from the answers without naming the one it started from
       ! incomplete: the synthesizer reached its output cap; the text may stop early (raise the number of tokens of an answer)
       1 ada answered, 1 request 10 ms, $0.0010

@@ -164,7 +164,7 @@ fn failing_texts_are_caught() {
     insta::assert_debug_snapshot!(tally, @r#"
     {
         "any": (
-            65,
+            66,
             69,
         ),
         "echo": (
@@ -221,7 +221,7 @@ fn texts_by_others_are_judged_rightly() {
     let caught = failing.iter().filter(|one| !stands(one)).count();
     insta::assert_snapshot!(
         format!("{caught} of {} caught, {} of {} refused: {refused:?}", failing.len(), refused.len(), sound.len()),
-        @"244 of 270 caught, 0 of 450 refused: []"
+        @r#"363 of 420 caught, 2 of 700 refused: ["humour", "creative"]"#
     );
 }
 
@@ -235,7 +235,7 @@ fn sound_texts_stand() {
         .map(|case| format!("{:?}: {} -> {}", case.verdict(), case.request, case.text))
         .collect();
     assert!(refused.len() * 1_000 <= cases.len() * 3, "{} of {}: {shown:#?}", refused.len(), cases.len());
-    insta::assert_snapshot!(format!("{} of {}", refused.len(), cases.len()), @"18 of 11184");
+    insta::assert_snapshot!(format!("{} of {}", refused.len(), cases.len()), @"17 of 11184");
 }
 
 /// Judges a text beside two answers about the tides.

@@ -7,6 +7,7 @@
 
 mod blank;
 mod echo;
+mod garbled;
 mod hollow;
 mod leaks;
 mod loops;
@@ -62,6 +63,8 @@ pub enum Reason {
     Talk,
     /// It repeats itself.
     Loop,
+    /// It is damaged.
+    Garbled,
     /// It only announces an answer, or is a placeholder.
     Placeholder,
     /// It repeats the request.
@@ -80,6 +83,7 @@ impl fmt::Display for Reason {
             Self::Prompt => "it repeats the instructions",
             Self::Talk => "it talks about the candidates instead of answering",
             Self::Loop => "it repeats the same words again and again",
+            Self::Garbled => "it is garbled",
             Self::Placeholder => "it announces an answer and gives none",
             Self::Echo => "it repeats the request",
             Self::Topic => "it has nothing in common with the request or the answers",
@@ -121,12 +125,13 @@ impl FloorBasis<'_> {
         if let Some(picked) = pick::read(text, self)? {
             return Ok(Some(picked));
         }
-        let checks: [(Check, Reason); 11] = [
+        let checks: [(Check, Reason); 12] = [
             (blank::is_all, Reason::Placeholder),
             (hollow::is_all, Reason::Placeholder),
             (template::is_quoted, Reason::Prompt),
             (talk::is_about_candidates, Reason::Talk),
             (loops::dominate, Reason::Loop),
+            (garbled::is_so, Reason::Garbled),
             (echo::is_request, Reason::Echo),
             (support::is_of_task, Reason::Talk),
             (support::is_question, Reason::Echo),

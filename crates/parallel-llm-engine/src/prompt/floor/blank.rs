@@ -1,5 +1,7 @@
 //! Recognizes a text without a word of an answer: its frame, or places to be filled in.
 
+use std::collections::BTreeSet;
+
 use super::FloorBasis;
 use super::words::lower;
 
@@ -23,19 +25,84 @@ const DATA_WORDS: [&str; 12] = [
 ];
 /// The fewest letters of a name in brackets.
 const NAME_LETTERS_MIN: usize = 3;
-/// The fewest names in brackets that make a form to be filled in.
+/// The fewest names in brackets that make a form to be filled in, and their share of all words, in hundredths.
 const NAMES_MIN: usize = 2;
+const NAMES_PERCENT: usize = 20;
+/// So few signs in so long a text are no drawing.
+const SIGNS_MAX: usize = 2;
+const SIGNS_BYTES_MAX: usize = 8;
+/// The longest name in brackets, in bytes.
+const NAME_BYTES_MAX: usize = 40;
 
 /// Whether a text is of this kind, and neither the request nor a candidate is.
 pub(super) fn is_all(text: &str, basis: &FloorBasis<'_>) -> bool {
     let is_frame = is_framed(text) && !basis.material().any(|known| known.contains(['<', '[', '{', '=']));
-    let is_form = names(text) >= NAMES_MIN && !basis.material().any(|known| names(known) > 0);
+    let is_form = names(text) * 100 >= lower(text).len() * NAMES_PERCENT
+        && names(text) >= NAMES_MIN
+        && !basis.material().any(|known| names(known) > 0);
     let is_empty = is_empty_json(text) && !basis.candidates.iter().any(|(_, one)| is_empty_json(one));
-    let is_code = |text: &str| text.contains("```") && text.trim_matches(['`', '\n', ' ']).is_empty();
-    let is_bare = is_code(text) && !basis.material().any(is_code);
-    let is_heading = |text: &str| text.lines().all(|line| line.trim().is_empty() || line.starts_with('#'));
-    let is_only_headed = is_heading(text) && !basis.candidates.iter().any(|(_, one)| is_heading(one));
-    is_frame || is_form || is_empty || is_bare || is_only_headed || is_data(text, basis)
+    let ways: [fn(&str) -> bool; 5] = [is_unfilled, has_empty_code, is_headed, is_empty_table, is_address];
+    let is_blank =
+        ways.into_iter().any(|is_so| is_so(text) && !basis.candidates.iter().any(|(_, one)| is_so(one)));
+    is_frame || is_form || is_empty || is_blank || is_data(text, basis) || is_drawn(text, basis)
+}
+
+/// Whether a block of code is empty, and no other is there.
+fn has_empty_code(text: &str) -> bool {
+    let is_empty = |block: &str| block.split_once('\n').map_or(block, |(_, code)| code).trim().is_empty();
+    text.contains("```") && text.split("```").skip(1).step_by(2).all(is_empty)
+}
+
+/// Whether a text is nothing but headings: `# One`, `Act 1:`.
+fn is_headed(text: &str) -> bool {
+    let is_heading = |line: &&str| {
+        let named = line.trim_start_matches('#');
+        named.len() < line.len() && named.starts_with(' ') || line.trim_end_matches('*').ends_with(':')
+    };
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.len() > 1 && lines.iter().all(is_heading)
+}
+
+/// Whether at least a third of the lines only say that something is to be done.
+fn is_unfilled(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let is_open = |line: &&&str| {
+        let bare = line.trim_matches(|one: char| !one.is_alphanumeric());
+        matches!(
+            bare.to_lowercase().as_str(),
+            "todo" | "tbd" | "tba" | "to be done" | "to be determined" | "lorem ipsum"
+        )
+    };
+    let open = lines.iter().filter(is_open).count();
+    open >= NAMES_MIN && open * 3 >= lines.len()
+}
+
+/// Whether a text is a table with nothing below its head.
+fn is_empty_table(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let is_empty = |line: &&str| !line.contains(char::is_alphanumeric);
+    lines.len() > 2 && lines.iter().all(|line| line.starts_with('|')) && lines[1..].iter().all(is_empty)
+}
+
+/// Whether a text is only a web address.
+fn is_address(text: &str) -> bool {
+    (text.starts_with("https://") || text.starts_with("http://")) && !text.contains(char::is_whitespace)
+}
+
+/// Whether a text has only signs: those of emphasis, the same few again and again, or some where most candidates are prose.
+fn is_drawn(text: &str, basis: &FloorBasis<'_>) -> bool {
+    if text.contains(char::is_alphanumeric) {
+        return false;
+    }
+    let signs: BTreeSet<char> = text.chars().filter(|one| !one.is_whitespace()).collect();
+    let is_emphasis = signs.iter().all(|one| "*_`#~".contains(*one));
+    let is_prose =
+        |known: &str| lower(known).iter().filter(|word| word.len() >= NAME_LETTERS_MIN).count() >= 3;
+    let prose = basis.candidates.iter().filter(|(_, one)| is_prose(one)).count();
+    let have_words = basis.candidates.iter().all(|(_, one)| one.contains(char::is_alphanumeric));
+    is_emphasis && !basis.candidates.iter().any(|(_, one)| one.contains(text))
+        || signs.len() <= SIGNS_MAX && text.len() > SIGNS_BYTES_MAX && have_words
+        || prose * 2 > basis.candidates.len()
 }
 
 /// Whether a text is data, where neither the request nor a candidate has any.
@@ -71,19 +138,25 @@ fn is_framed(text: &str) -> bool {
     lower(&rest).is_empty() && !lower(text).is_empty()
 }
 
-/// How many places a text leaves: `[YEAR]`, `{plan}`, `____`.
+/// How many words stand in places that a text leaves: `[YEAR]`, `[Insert opening]`, `{plan}`, `____`.
 fn names(text: &str) -> usize {
-    let is_name = |name: &str, is_letter: fn(u8) -> bool| {
-        name.len() >= NAME_LETTERS_MIN && name.bytes().all(|one| is_letter(one) || one == b' ' || one == b'_')
+    let is_name = |name: &str| {
+        (NAME_LETTERS_MIN..=NAME_BYTES_MAX).contains(&name.len())
+            && name.starts_with(|one: char| one.is_ascii_alphabetic())
+            && name.bytes().all(|one| one.is_ascii_alphanumeric() || b" _'-/".contains(&one))
     };
-    let between = |open: char, close: char, is_letter: fn(u8) -> bool| {
-        let inside = text.split(open).skip(1).filter_map(move |piece| Some(piece.split_once(close)?.0));
-        inside.filter(|name| is_name(name, is_letter)).count()
-    };
+    // What follows makes a link or an index of it.
+    let in_brackets = text.split('[').skip(1).filter_map(|piece| piece.split_once(']'));
+    let in_brackets = in_brackets
+        .filter(|(name, behind)| is_name(name) && !behind.starts_with(['(', '[', ':', '=']))
+        .map(|(name, _)| lower(name).len());
+    let is_variable = |name: &&str| name.bytes().all(|one| one.is_ascii_lowercase() || b" _".contains(&one));
+    // A command of LaTeX stands before its braces.
+    let in_braces = text.match_indices('{').filter(|(at, _)| !text[..*at].ends_with(char::is_alphanumeric));
+    let in_braces = in_braces.filter_map(|(at, _)| Some(text[at + 1..].split_once('}')?.0));
+    let in_braces = in_braces.filter(|name| is_name(name) && is_variable(name)).map(|name| lower(name).len());
     let blanks = text.split_whitespace().filter(|word| word.len() > 2 && word.bytes().all(|one| one == b'_'));
-    between('[', ']', |one| one.is_ascii_uppercase())
-        + between('{', '}', |one| one.is_ascii_lowercase())
-        + blanks.count()
+    in_brackets.sum::<usize>() + in_braces.sum::<usize>() + blanks.count()
 }
 
 /// Whether a text is a JSON object whose values say nothing.

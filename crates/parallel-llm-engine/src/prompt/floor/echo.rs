@@ -10,6 +10,8 @@ const WINDOW_WORDS: usize = 4;
 const ECHO_PERCENT: usize = 80;
 /// If so much of the text is a candidate's, in hundredths, the request asks for a part of itself.
 const ALLOWED_PERCENT: usize = 50;
+/// The fewest words of a part of the request that is no answer.
+const PART_WORDS_MIN: usize = 5;
 /// Words that models put before or around the request.
 const FILLERS: &[&str] = &[
     "request",
@@ -36,14 +38,20 @@ pub(super) fn is_request(text: &str, basis: &FloorBasis<'_>) -> bool {
         return false;
     }
     let fillers: Shingles = FILLERS.iter().map(|word| hash_of(word)).collect();
+    let share = |words: &[u64], by: &[u64]| count(&covered(words, by)) * 100 / words.len().max(1);
+    let candidates: Vec<Vec<u64>> =
+        basis.candidates.iter().map(|(_, candidate)| all_words(candidate)).collect();
+    // A part of the request, such as what is to be translated.
+    let is_part = text.split_whitespace().count() >= PART_WORDS_MIN
+        && asked.windows(words.len()).any(|part| part == words);
+    if is_part && !candidates.iter().any(|one| share(&words, one) >= ALLOWED_PERCENT) {
+        return true;
+    }
     let mask = covered(&words, &asked);
     let added = words.iter().zip(&mask).filter(|(word, is_covered)| !**is_covered && !fillers.contains(word));
     if added.count() > 0 || count(&mask) * 2 < words.len() {
         return false;
     }
-    let candidates: Vec<Vec<u64>> =
-        basis.candidates.iter().map(|(_, candidate)| all_words(candidate)).collect();
-    let share = |words: &[u64], by: &[u64]| count(&covered(words, by)) * 100 / words.len().max(1);
     if share(&asked, &words) >= ECHO_PERCENT {
         // A request to correct or to sort words has answers of its own words.
         let is_echo = |one: &Vec<u64>| share(one, &asked) >= ECHO_PERCENT && one.len() * 2 >= asked.len();

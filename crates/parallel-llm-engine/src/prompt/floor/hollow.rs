@@ -190,6 +190,16 @@ const MISSING: &[&str] = &[
     "no ",
 ];
 
+/// How a sentence begins that ends a conversation.
+const FAREWELLS: &[&str] = &[
+    "you re welcome",
+    "you are welcome",
+    "have a great ",
+    "have a nice ",
+    "have a good ",
+    "do you want to hear ",
+];
+
 /// What authors of texts call themselves.
 const SELVES: &[&str] = &["language model", " ai ", "assistant", "chatbot", "chat bot"];
 
@@ -305,6 +315,7 @@ impl Sentence<'_> {
             return false;
         }
         self.promises(rest)
+            || begins(FAREWELLS)
             || self.is_introduction(rest, of)
             || begins(OFFERS) && self.words.iter().any(|word| ASKED_FOR.has(word))
             || begins(MISSING) && self.words.iter().any(|word| MISSED.contains(&word.as_str()))

@@ -26,6 +26,9 @@ const KNOWN_WORDS_MIN: usize = 60;
 /// The longest unit and the shortest run, in bytes, of a loop without words: `hahaha`.
 const UNIT_BYTES_MAX: usize = 12;
 const RUN_BYTES_MIN: usize = 48;
+/// So many lines that differ in their numbers alone, and so many times those of any candidate, count on without an end.
+const ROWS_MIN: usize = 20;
+const ROWS_SHARE: usize = 2;
 /// A text that repeats itself is sound if a candidate does so at least half as much.
 const ALLOWED_SHARE: usize = 2;
 
@@ -33,7 +36,30 @@ const ALLOWED_SHARE: usize = 2;
 pub(super) fn dominate(text: &str, basis: &FloorBasis<'_>) -> bool {
     let share = looped_percent(text);
     let allows = |known: &str| looped_percent(known) * ALLOWED_SHARE >= share;
-    share >= LOOPED_PERCENT && !basis.material().any(allows) && !is_asked(basis.request)
+    let counts_on = || {
+        let rows = counted_rows(text);
+        let most = basis.candidates.iter().map(|(_, one)| one.lines().count()).max().unwrap_or_default();
+        rows >= ROWS_MIN && rows > most * ROWS_SHARE && !lower(basis.request).iter().any(|word| is_many(word))
+    };
+    share >= LOOPED_PERCENT && !basis.material().any(allows) && !is_asked(basis.request) || counts_on()
+}
+
+/// Whether a word of a request is a number of rows that are asked for.
+fn is_many(word: &str) -> bool {
+    word.parse::<usize>().is_ok_and(|count| count >= ROWS_MIN)
+}
+
+/// The most lines in a row that differ in their numbers alone.
+fn counted_rows(text: &str) -> usize {
+    let shape = |line: &str| line.trim().replace(|one: char| one.is_numeric(), "");
+    let (mut most, mut run, mut last) = (0, 0, String::new());
+    for line in text.lines().filter(|line| line.contains(char::is_numeric)) {
+        let shape = shape(line);
+        run = if shape == last { run + 1 } else { 1 };
+        most = most.max(run);
+        last = shape;
+    }
+    most
 }
 
 /// Whether a request asks to say something several times.

@@ -24,6 +24,9 @@ pub(super) fn read(text: &str, basis: &FloorBasis<'_>) -> Result<Option<usize>, 
     if is_placeholder(text, basis) {
         return Err(Reason::Placeholder);
     }
+    if is_scored(text, basis) && !names_own(basis) {
+        return Err(Reason::Talk);
+    }
     let Some(chosen) = Chosen::of(text, basis) else {
         return Ok(named_with_reason(text, basis));
     };
@@ -31,9 +34,10 @@ pub(super) fn read(text: &str, basis: &FloorBasis<'_>) -> Result<Option<usize>, 
         let chosen = Chosen::of(candidate, basis);
         chosen.is_some_and(|one| !one.has_numbers || !one.labels.is_empty() || one.announces)
     };
-    let may_answer = !chosen.has_candidate
-        && (basis.candidates.iter().any(does_so)
-            || chosen.labels.iter().any(|label| is_choice(*label, basis)));
+    let may_answer = names_own(basis)
+        || !chosen.has_candidate
+            && (basis.candidates.iter().any(does_so)
+                || chosen.labels.iter().any(|label| is_choice(*label, basis)));
     match chosen.labels[..] {
         // Where candidates are of this kind, or the letter is a choice, the text answers as they do.
         _ if may_answer => Ok(None),
@@ -44,6 +48,35 @@ pub(super) fn read(text: &str, basis: &FloorBasis<'_>) -> Result<Option<usize>, 
         [only] => Ok(Some(only)),
         _ => Err(Reason::Talk),
     }
+}
+
+/// Whether each line gives points to a candidate: `A: 8/10`.
+fn is_scored(text: &str, basis: &FloorBasis<'_>) -> bool {
+    let is_score = |line: &str| {
+        let line: Vec<Word<'_>> = words(line).collect();
+        let is_number = |word: &Word<'_>| word.text.bytes().all(|byte| byte.is_ascii_digit());
+        let (labels, numbers): (Vec<_>, Vec<_>) = line.into_iter().partition(|word| !is_number(word));
+        let is_label = |word: &Word<'_>| {
+            label_of(word.text, basis, false).is_some() || NOUNS.has(&word.text.to_lowercase())
+        };
+        !labels.is_empty() && labels.iter().all(is_label) && !numbers.is_empty()
+    };
+    let all = |text: &str| {
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
+        lines.peek().is_some() && lines.all(is_score)
+    };
+    text.lines().count() > 1 && all(text) && !basis.material().any(all)
+}
+
+/// Whether the request itself calls two things by the labels, with the same word: `version A`, `version B`.
+fn names_own(basis: &FloorBasis<'_>) -> bool {
+    let words: Vec<Word<'_>> = words(basis.request).collect();
+    let named = |at: usize| label_of(words[at].text, basis, false).map(|label| (words[at - 1].text, label));
+    let named: Vec<(&str, usize)> = (1..words.len()).filter_map(named).collect();
+    let is_same = |(noun, label): &(&str, usize)| {
+        named.iter().any(|(other, one)| one != label && other.eq_ignore_ascii_case(noun))
+    };
+    named.iter().any(is_same)
 }
 
 /// The candidate that a text names before it only gives a reason: `B, because it is complete.`

@@ -39,9 +39,12 @@ pub(super) fn is_other(text: &str, basis: &FloorBasis<'_>) -> bool {
     is_strange && is_same_language(text, basis)
 }
 
-/// Whether a text begins with a consent or its contrary, which answers a question whatever follows.
+/// Whether a text begins with a consent or its contrary, or says that it cannot be told, which answers whatever follows.
 pub(super) fn consents(text: &str) -> bool {
-    lower(head(text, HEAD_BYTES)).first().is_some_and(|word| word == "yes" || word == "no")
+    let said = lower(head(text, HEAD_BYTES)).join(" ");
+    ["yes", "no", "i don t know", "it depends", "nobody knows", "no one knows"]
+        .iter()
+        .any(|begin| said.strip_prefix(begin).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
 }
 
 /// Whether a request names a language or asks for a translation, so that a text may share no word with it.

@@ -34,12 +34,17 @@ const SPEAKERS: &[&str] = &["assistant", "model", "system", "user"];
 /// A text without the marks at its edges, unless the request or a candidate has such marks.
 pub(super) fn without<'a>(text: &'a str, basis: &FloorBasis<'_>) -> &'a str {
     let mut rest = text.trim();
+    let before_all = rest.len();
     loop {
         let before = rest.len();
         rest = without_last(without_first(rest)).trim();
         if rest.len() == before {
             break;
         }
+    }
+    // A turn without a word is none.
+    if rest.len() < before_all && SPEAKERS.contains(&rest) {
+        rest = "";
     }
     // `<s>old</s>` is struck out in a page.
     let is_struck = text.contains("<s>") && text.contains("</s>") && !text.starts_with("<s>");

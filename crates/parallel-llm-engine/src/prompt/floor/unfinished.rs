@@ -6,11 +6,12 @@ use super::words::lower;
 
 /// The fewest words of a text of which it is told. Shorter ones may be anything.
 const WORDS_MIN: usize = 8;
+/// The fewest words of a sentence that ends within.
+const SENTENCE_WORDS_MIN: usize = 4;
 
 /// Whether a text is open where it ends, and no candidate is.
 pub(super) fn is_open(text: &str, basis: &FloorBasis<'_>) -> bool {
-    ends_open(text) && !basis.candidates.iter().any(|(_, one)| ends_open(one))
-        || breaks_off(text) && basis.candidates.iter().all(|(_, one)| is_closed(one))
+    ends_open(text) && !basis.candidates.iter().any(|(_, one)| ends_open(one)) || breaks_off(text, basis)
 }
 
 /// Whether a text ends within a block of code, a JSON object, brackets, emphasis, or behind a word that another must follow.
@@ -33,7 +34,13 @@ fn ends_open(text: &str) -> bool {
     let words = lower(text);
     if words.len() < WORDS_MIN {
         let is_word = words.len() == 1 && words.iter().any(|word| word.len() > 1 && DANGLING.has(word));
-        return is_word || words.len() > 1 && text.ends_with([',', '(']);
+        // `What it is` may be a title.
+        let is_sentence = words.len() >= SENTENCE_WORDS_MIN
+            && text.ends_with(char::is_alphabetic)
+            && words
+                .last()
+                .is_some_and(|last| matches!(last.as_str(), "because" | "the" | "and" | "or" | "of" | "is"));
+        return is_word || is_sentence || words.len() > 1 && text.ends_with([',', '(']);
     }
     let is_prose = !line.contains(['`', '$', '\\', '|']) && !line.contains("://");
     let last = text.rsplit(|one: char| !one.is_alphabetic()).next();
@@ -59,20 +66,15 @@ fn is_open_json(text: &str) -> bool {
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|error| error.is_eof())
 }
 
-/// Whether the last sentence of a text in prose has no end, although those before it have one.
-fn breaks_off(text: &str) -> bool {
+/// Whether a text in prose ends within a word that the request or a candidate has whole.
+fn breaks_off(text: &str, basis: &FloorBasis<'_>) -> bool {
     let line = text.lines().next_back().unwrap_or(text).trim();
-    let is_prose = line.starts_with(|one: char| one.is_alphabetic() || one == '"');
     let has_sentence = [". ", "! ", "? "].iter().any(|end| line.contains(end));
-    let last = line.rsplit(". ").next().unwrap_or(line);
-    is_prose
-        && has_sentence
-        && last.split(' ').count() >= WORDS_MIN - 2
-        && line.ends_with(|one: char| one.is_alphabetic())
-        && !line.contains(['`', '$', '\\'])
-}
-
-/// Whether a text ends as a sentence does.
-fn is_closed(text: &str) -> bool {
-    text.trim_end().ends_with(['.', '!', '?', '…', '"', '”', ')'])
+    let Some(last) = line.rsplit(' ').next().map(str::to_lowercase) else { return false };
+    if !has_sentence || !last.chars().all(char::is_alphabetic) {
+        return false;
+    }
+    let known: Vec<String> = basis.material().flat_map(lower).collect();
+    let is_longer = |word: &String| word.len() > last.len() + 1 && word.starts_with(&last);
+    !known.contains(&last) && known.iter().any(is_longer)
 }
