@@ -11,6 +11,28 @@ use super::scope_words::{
 use super::sentences::{REQUEST_BYTES_MAX, is_code, paragraphs, sentences, words};
 use super::word_set::WordSet;
 
+/// Words without blanks around them that join a second request, ask for advice or for a reason.
+const JOINED: [&str; 18] = [
+    "并",
+    "並",
+    "以及",
+    "还有",
+    "同时",
+    "および",
+    "また",
+    "그리고",
+    "推荐",
+    "推薦",
+    "建议",
+    "建議",
+    "おすすめ",
+    "お勧め",
+    "추천",
+    "为什么",
+    "為什麼",
+    "なぜ",
+];
+
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
@@ -96,8 +118,9 @@ pub(super) fn asks_once(request: &str) -> bool {
     let asks =
         |sentence: &&&str| sentence.trim_end_matches(['"', '”', '»', ' ', '*']).ends_with(['?', '？', '؟']);
     let lower = sentences.last().map(|last| last.to_lowercase()).unwrap_or_default();
-    let is_joined =
-        words(&lower).any(|word| CONJUNCTIONS.has(word)) || lower.contains(['，', '、', ';', '；']);
+    let is_joined = words(&lower).any(|word| CONJUNCTIONS.has(word))
+        || lower.contains(['，', '、', ';', '；'])
+        || JOINED.iter().any(|joined| lower.contains(joined));
     let questions = sentences.iter().filter(asks).count();
     let is_joined = is_joined || questions == 0 && lower.contains([',', '—', '(']);
     !is_joined
@@ -176,6 +199,12 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
             && PREPOSITIONS.has(three[1])
             && matches!(three[2], "what" | "which" | "whom")
     };
+    // `, and where does it hang?`, `and which ones?`
+    let asks_on = |three: &[&str]| {
+        matches!(three[0], "and" | "or" | "but" | "plus" | "also")
+            && matches!(three[1], "where" | "when" | "which" | "who" | "whose" | "why" | "how" | "what")
+            && (FINITE_VERBS.has(three[2]) || matches!(three[2], "one" | "ones"))
+    };
     let reminds = |piece: &str| {
         matches!(self::words(piece).nth(1), Some("me" | "us")) && !piece.starts_with(['i', 's', 't'])
     };
@@ -189,11 +218,15 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
         || asks_again
         || is_used
         || words.windows(3).any(joins)
+        || is_question && words.windows(3).any(asks_on)
         || lower.split(", ").skip(1).any(reminds)
     {
         return Kind::Open;
     }
-    if !is_question && self::words(&without_ways(&lower)).all(is_of_reply) {
+    // `Name one.` asks, `Name only.` does not.
+    let names =
+        matches!(words[..], ["name" | "list" | "cite", object, ..] if OBJECTS.has(object) || object == "one");
+    if !is_question && !names && self::words(&without_ways(&lower)).all(is_of_reply) {
         return Kind::Form;
     }
     if !is_question && is_about_reply(first, &words, lower.contains(['#', '<', ':', '\\', '"', '`', '\''])) {
