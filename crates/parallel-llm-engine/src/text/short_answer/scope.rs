@@ -190,37 +190,7 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
     let is_asking = matches!(first, "what" | "what's" | "who" | "who's" | "which" | "how")
         && !end.ends_with(['.', '!', ':', ';', ',']);
     let is_question = end.ends_with(['?', '？', '؟']) || is_asking;
-    if WISHES.has_one(&lower, |_| true) {
-        return Kind::Open;
-    }
-    // `in what year, and on what evidence`; `use it in a sentence`; `, remind me of it`
-    let joins = |three: &[&str]| {
-        matches!(three[0], "and" | "or" | "but")
-            && PREPOSITIONS.has(three[1])
-            && matches!(three[2], "what" | "which" | "whom")
-    };
-    // `, and where does it hang?`, `and which ones?`
-    let asks_on = |three: &[&str]| {
-        matches!(three[0], "and" | "or" | "but" | "plus" | "also")
-            && matches!(three[1], "where" | "when" | "which" | "who" | "whose" | "why" | "how" | "what")
-            && (FINITE_VERBS.has(three[2]) || matches!(three[2], "one" | "ones"))
-    };
-    let reminds = |piece: &str| {
-        matches!(self::words(piece).nth(1), Some("me" | "us")) && !piece.starts_with(['i', 's', 't'])
-    };
-    // `Do you mind if …?`
-    let is_to_you = matches!(words[..], ["do" | "are" | "have" | "will" | "did", "you", ..]) && is_question;
-    let asks_again = SECOND.has(first)
-        && !matches!(first, "if" | "when" | "where" | "whether")
-        && [", what ", ", how ", ", why "].iter().any(|again| lower.contains(again));
-    let is_used = matches!(words[..], ["use", "it" | "this" | "that" | "them" | "each" | "both", ..]);
-    if is_to_you
-        || asks_again
-        || is_used
-        || words.windows(3).any(joins)
-        || is_question && words.windows(3).any(asks_on)
-        || lower.split(", ").skip(1).any(reminds)
-    {
+    if asks_more(&lower, &words, is_question) {
         return Kind::Open;
     }
     // `Name one.` asks, `Name only.` does not.
@@ -253,6 +223,38 @@ fn kind(sentence: &str, has_options: bool) -> Kind {
         1 if !orders && !has_open_phrase(&lower, &words, has_options) => Kind::Closed,
         _ => Kind::Open,
     }
+}
+
+/// Whether a sentence asks for something beside a value: it wishes, asks twice, is to the model, or says what to do with it.
+fn asks_more(lower: &str, words: &[&str], is_question: bool) -> bool {
+    // `in what year, and on what evidence`; `use it in a sentence`; `, remind me of it`
+    let joins = |three: &[&str]| {
+        matches!(three[0], "and" | "or" | "but")
+            && PREPOSITIONS.has(three[1])
+            && matches!(three[2], "what" | "which" | "whom")
+    };
+    // `, and where does it hang?`, `and which ones?`
+    let asks_on = |three: &[&str]| {
+        matches!(three[0], "and" | "or" | "but" | "plus" | "also")
+            && matches!(three[1], "where" | "when" | "which" | "who" | "whose" | "why" | "how" | "what")
+            && (FINITE_VERBS.has(three[2]) || matches!(three[2], "one" | "ones"))
+    };
+    let reminds = |piece: &str| {
+        matches!(self::words(piece).nth(1), Some("me" | "us")) && !piece.starts_with(['i', 's', 't'])
+    };
+    // `Do you mind if …?`
+    let is_to_you = matches!(words[..], ["do" | "are" | "have" | "will" | "did", "you", ..]) && is_question;
+    let asks_again = SECOND.has(words[0])
+        && !matches!(words[0], "if" | "when" | "where" | "whether")
+        && [", what ", ", how ", ", why "].iter().any(|again| lower.contains(again));
+    let is_used = matches!(words[..], ["use", "it" | "this" | "that" | "them" | "each" | "both", ..]);
+    WISHES.has_one(lower, |_| true)
+        || is_to_you
+        || asks_again
+        || is_used
+        || words.windows(3).any(joins)
+        || is_question && words.windows(3).any(asks_on)
+        || lower.split(", ").skip(1).any(reminds)
 }
 
 /// A text in lower case without its requests for the way to an answer.
