@@ -150,29 +150,18 @@ impl Principal {
     }
 }
 
+/// Texts of models and costs of calls belong to the caller.
 fn redact_fact(event: &mut Event) {
-    match event {
-        Event::Merged { held, .. } => redact_fact(held),
-        Event::Cut { failure, .. } | Event::Failed { failure, .. } => redact(failure),
-        Event::Reopened { reopening, .. } => {
-            reopening.seats.iter_mut().for_each(|seat| *seat = seat.without_text());
+    event.failure_mut().into_iter().for_each(redact);
+    if let Event::Reopened { reopening, .. } = event {
+        reopening.seats.iter_mut().for_each(|seat| *seat = seat.without_text());
+    }
+    if let Some(outcome) = event.outcome_mut() {
+        outcome.failure.iter_mut().chain(&mut outcome.unfused).for_each(redact);
+        outcome.warnings.iter_mut().for_each(redact_warning);
+        if let Some(failure) = &outcome.failure {
+            outcome.reason.clone_from(&failure.message);
         }
-        Event::Decided { outcome } | Event::StageDecided { outcome, .. } => {
-            outcome.failure.iter_mut().chain(&mut outcome.unfused).for_each(redact);
-            outcome.warnings.iter_mut().for_each(redact_warning);
-            if let Some(failure) = &outcome.failure {
-                outcome.reason.clone_from(&failure.message);
-            }
-        }
-        // Texts of models and costs of calls belong to the caller.
-        Event::Started { .. }
-        | Event::Sent { .. }
-        | Event::Accepted { .. }
-        | Event::Answered { .. }
-        | Event::Cancelled { .. }
-        | Event::Skipped { .. }
-        | Event::Reconciled { .. }
-        | Event::Closed { .. } => {}
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Code, Event, Failure, Recorded, Run, RunPlan};
+use parallel_llm_engine::{Code, Failure, Recorded, Run, RunPlan};
 
-use crate::row::event_batch::RunEffect;
+use crate::row::event_batch::ended;
 use crate::spill::Spill;
 
 /// The newest partial text of an unfinished reply.
@@ -51,9 +51,9 @@ impl StoredRun {
             }
         }
         let added = &self.events[before..];
-        let ends = |event: &Event, checkpoint: &Checkpoint| matches!(RunEffect::of(event), RunEffect::Ends(it) if it == checkpoint.attempt);
-        let is_over =
-            |checkpoint: &Checkpoint| added.iter().any(|recorded| ends(&recorded.event, checkpoint));
+        let is_over = |checkpoint: &Checkpoint| {
+            added.iter().any(|recorded| ended(&recorded.event) == Some(checkpoint.attempt))
+        };
         self.checkpoints.retain(|checkpoint| !is_over(checkpoint));
         if !added.is_empty() {
             let message = format!("{} events of the run are in files beside the run database", added.len());

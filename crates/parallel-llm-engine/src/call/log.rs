@@ -23,7 +23,7 @@ use crate::call::hub::Hub;
 use crate::plan::RunPlan;
 use crate::plan::caller_slot::CallerSlot;
 use crate::port::{Journal, Lease};
-use crate::run::event::{Attempt, Event, Recorded};
+use crate::run::event::{Attempt, Event, EventPhase, Recorded};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -152,7 +152,7 @@ impl RunLog {
             }
             if writer.broken.is_some() {
                 // A request is not sent unless its `Sent` is durable, so these did not happen.
-                batch.retain(|recorded| !recorded.event.lets_bytes_leave());
+                batch.retain(|recorded| recorded.event.phase() != EventPhase::Leaves);
             }
             if self.journal.overtaken(self.lease).now_or_never().is_some() {
                 self.hub.hand_over();

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::plan::RunPlan;
 use crate::plan::caller_slot::CallerSlot;
 use crate::port::{Journal, Lease};
-use crate::run::event::{Attempt, Recorded};
+use crate::run::event::{Attempt, EventPhase, Recorded};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::id::RunId;
@@ -65,7 +65,7 @@ impl Journal for MemoryJournal {
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
         let mut runs = self.runs.lock();
-        let closes = events.iter().any(|recorded| recorded.event.closes());
+        let closes = events.iter().any(|recorded| recorded.event.phase() == EventPhase::Closes);
         if closes && !self.keep_closed {
             runs.remove(&lease.run_id);
         } else {

@@ -20,6 +20,7 @@ use crate::value::trace::SpanId;
 use crate::value::usage::Usage;
 
 pub(crate) use facts::CallEnd;
+pub use facts::EventPhase;
 
 /// One upstream request: its caller slot and its number. Attempts count from 1; 0 is a call that was never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -40,7 +41,8 @@ impl Attempt {
 
 /// One durable event.
 ///
-/// Readers match every variant without `_`, so that the compiler names each place a new variant concerns.
+/// Readers match every variant without `_`, or ask for its [`EventPhase`], so that the compiler names each place a new variant
+/// concerns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {

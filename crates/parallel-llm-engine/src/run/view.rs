@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::caller_slot::CallerSlot;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::request::persona_prompt::PersonaPrompt;
-use crate::run::event::{Attempt, Event};
+use crate::run::event::{Attempt, Event, EventPhase};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -309,7 +309,7 @@ impl SeatView {
     }
 
     pub(super) fn apply(&mut self, attempt: Attempt, event: &Event, at_ms: u64) {
-        if event.lets_bytes_leave() && !self.status.is_final() {
+        if event.phase() == EventPhase::Leaves && !self.status.is_final() {
             // Sent again although the end of the last request is unknown: another process took over.
             self.lose_track();
         }
@@ -392,7 +392,7 @@ impl SeatView {
         }
         let is_newest = attempt.number >= self.attempts;
         self.attempts = self.attempts.max(attempt.number);
-        if held.lets_bytes_leave() {
+        if held.phase() == EventPhase::Leaves {
             if let Event::Sent { worst_case, .. } = held {
                 self.worst_case = self.worst_case.max(*worst_case);
             }

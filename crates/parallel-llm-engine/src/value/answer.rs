@@ -182,6 +182,11 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Whether both say the same, so that the reason need not be repeated.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.code == other.code && self.message == other.message
+    }
+
     /// A failure that may be retried if its code usually may.
     pub fn new(code: Code, message: impl AsRef<str>) -> Self {
         Self {

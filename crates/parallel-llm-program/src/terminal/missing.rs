@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
+use parallel_llm_engine::CallerSlot;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::next::{Next, Operation};
-use parallel_llm_engine::{CallerSlot, Failure};
 
 use super::seat::{SeatLine, failure};
 use super::vocabulary;
@@ -76,20 +76,6 @@ pub fn ranges(numbers: &[u8]) -> Vec<String> {
         row => row.iter().map(ToString::to_string).collect(),
     };
     rows.flat_map(written).collect()
-}
-
-/// The other call that failed for the same reason, so that the reason need not be repeated.
-pub fn same_reason(run: &Run, slot: CallerSlot, failure: &Failure) -> Option<CallerSlot> {
-    let has_it = |view: &&SeatView| {
-        let known = view.failure.as_ref().filter(|_| view.slot != slot);
-        known.is_some_and(|known| is_same(known, failure))
-    };
-    run.views().find(has_it).map(|view| view.slot)
-}
-
-/// Whether two calls failed for the same reason.
-pub fn is_same(one: &Failure, other: &Failure) -> bool {
-    one.code == other.code && one.message == other.message
 }
 
 fn reason(run: &Run, seat: &SeatView) -> Reason {

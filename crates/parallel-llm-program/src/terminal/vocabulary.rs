@@ -1,7 +1,5 @@
 //! What the command line calls the things that can be done next: its commands and their flags.
 
-use std::fmt::Display;
-
 use parallel_llm_engine::value::next::{
     self, Advice, Argument, Audience, Limit, Next, Operation, Vocabulary,
 };
@@ -23,12 +21,6 @@ pub fn describe(steps: &[Next]) -> String {
         step => Some(step.clone()),
     });
     next::render(&of_demo.collect::<Vec<_>>(), &COMMAND_LINE)
-}
-
-/// A number of things in words: `1 run`, `2 runs`.
-pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
-    let ending = if count == N::from(1) { "" } else { "s" };
-    format!("{count} {noun}{ending}")
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a vocabulary: other doors lack names")]

@@ -1,5 +1,6 @@
 //! What was attached, counted: for a person before it is sent, and for the price.
 
+use crate::report::counted::counted;
 use std::fmt;
 
 use parallel_llm_engine::Code;
@@ -89,10 +90,6 @@ impl fmt::Display for Skipped {
         let parts = parts.map(|(count, what, which)| counted(count, what) + which);
         out.write_str(&parts.collect::<Vec<_>>().join(", "))
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 #[cfg(test)]

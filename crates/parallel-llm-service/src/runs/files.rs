@@ -6,6 +6,7 @@
 mod erase;
 mod rebuild;
 
+use parallel_llm_engine::run::event::EventPhase;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,7 +19,7 @@ use parallel_llm_engine::call::hub::{Hub, Phase, Update, Watch};
 use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Code, Event, Failure, RunId, SeatNumber, SeatStatus};
+use parallel_llm_engine::{Code, Failure, RunId, SeatNumber, SeatStatus};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -390,22 +391,14 @@ fn is_shortage(error: &io::Error) -> bool {
 async fn wait_for_text(events: &mut Watch) {
     loop {
         match events.next().await {
-            Update::Event(recorded) => match recorded.event {
-                Event::Answered { .. }
-                | Event::Cut { .. }
-                | Event::Decided { .. }
-                | Event::Closed { .. }
-                | Event::Merged { .. } => return,
-                Event::Started { .. }
-                | Event::Sent { .. }
-                | Event::Accepted { .. }
-                | Event::Failed { .. }
-                | Event::Cancelled { .. }
-                | Event::Skipped { .. }
-                | Event::StageDecided { .. }
-                | Event::Reopened { .. }
-                | Event::Reconciled { .. } => {}
-            },
+            Update::Event(recorded) => {
+                let phase = recorded.event.phase();
+                if recorded.event.answer().is_some()
+                    || matches!(phase, EventPhase::Decides | EventPhase::Closes | EventPhase::Merges)
+                {
+                    return;
+                }
+            }
             Update::Snapshot(_) => return,
             Update::Begun(_) | Update::Text { .. } => {}
         }

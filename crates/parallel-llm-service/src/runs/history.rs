@@ -1,5 +1,6 @@
 //! Stored runs and runs of other processes: found by id, listed and watched.
 
+use parallel_llm_engine::run::event::EventPhase;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -210,7 +211,7 @@ impl PastRun {
     /// The time from the start to now, for a run in progress. A run with further parts does not say how long it was
     /// interrupted, so it counts to its newest event.
     fn elapsed_ms(&self) -> u64 {
-        let was_reopened = self.events.iter().any(|recorded| recorded.event.reopens());
+        let was_reopened = self.events.iter().any(|recorded| recorded.event.phase() == EventPhase::Continues);
         let began_ms = u64::try_from(self.created_at_ms).ok().filter(|_| !was_reopened);
         let since_ms = began_ms.map_or(0, |began_ms| clock::unix_ms().saturating_sub(began_ms));
         self.run.elapsed_ms.max(since_ms)

@@ -1,5 +1,6 @@
 //! Relays a run of another process from the store to its watchers here.
 
+use parallel_llm_engine::run::event::EventPhase;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,5 +119,5 @@ impl Relay {
 /// Whether the run has moved beyond this progress or was continued within it.
 pub(crate) fn is_outdated(progress: &RunProgress, run: &Run) -> bool {
     progress.events.last().is_some_and(|last| last.seq < run.seq)
-        || progress.events.iter().any(|recorded| recorded.event.reopens())
+        || progress.events.iter().any(|recorded| recorded.event.phase() == EventPhase::Continues)
 }

@@ -75,13 +75,7 @@ impl OpenCalls {
             Event::Answered { .. } | Event::Cancelled { .. } => (None, false),
             Event::Cut { failure, .. } => (Some(failure), false),
             Event::Failed { failure, retry, .. } => (Some(failure), *retry != Retry::Never),
-            Event::Started { .. }
-            | Event::Skipped { .. }
-            | Event::Reopened { .. }
-            | Event::StageDecided { .. }
-            | Event::Decided { .. }
-            | Event::Closed { .. }
-            | Event::Merged { .. } => return None,
+            _ => return None,
         };
         let is_cancelled = matches!(recorded.event, Event::Cancelled { .. });
         let open = self.0.remove(&attempt);

@@ -3,6 +3,7 @@
 //! A damaged answer leaves its seat without one, so that nothing fuses, counts or exports it; the rest of its run is
 //! shown.
 
+use parallel_llm_engine::run::event::EventPhase;
 use std::sync::Arc;
 
 use parallel_llm_engine::value::retry::Retry;
@@ -66,46 +67,29 @@ pub(crate) fn restore_text(event: &mut Event, text: CheckedText) -> Option<Strin
         CheckedText::Whole(text) => Some(text),
         CheckedText::Damaged => None,
     };
-    match event {
-        Event::Decided { outcome } => {
-            let is_damaged = text.is_none();
-            outcome.text = text;
-            is_damaged.then(|| {
-                outcome.failure = Some(failure("the text of the answer"));
-                "the text of the answer".to_owned()
-            })
-        }
+    let phase = event.phase();
+    if let Some(outcome) = event.outcome_mut() {
+        let is_damaged = text.is_none();
+        outcome.text = text;
         // A stage without its text counts as undecided: the text is made again of what was paid for.
-        Event::StageDecided { stage, outcome } => {
-            let is_damaged = text.is_none();
-            outcome.text = text;
-            is_damaged.then(|| format!("the text of stage {stage}"))
+        let part = match &*event {
+            Event::StageDecided { stage, .. } => format!("the text of stage {stage}"),
+            _ => "the text of the answer".to_owned(),
+        };
+        if let Some(outcome) = event.outcome_mut().filter(|_| is_damaged && phase == EventPhase::Decides) {
+            outcome.failure = Some(failure(&part));
         }
-        Event::Answered { .. } | Event::Cut { .. } | Event::Cancelled { .. } => {
-            if let (Some(text), Some(answer)) = (&text, event.answer_mut()) {
-                answer.text = Arc::clone(text);
-                return None;
-            }
-            let attempt = event.attempt()?;
-            let part = format!("the answer of {}", attempt.slot);
-            *event = Event::Failed {
-                attempt,
-                failure: failure(&part),
-                retry: Retry::Never,
-                cost: event.cost(),
-                elapsed_ms: event.answer()?.elapsed_ms,
-            };
-            Some(part)
-        }
-        // These carry no text; see `text_of`.
-        Event::Started { .. }
-        | Event::Sent { .. }
-        | Event::Accepted { .. }
-        | Event::Failed { .. }
-        | Event::Skipped { .. }
-        | Event::Reopened { .. }
-        | Event::Reconciled { .. }
-        | Event::Closed { .. }
-        | Event::Merged { .. } => None,
+        return is_damaged.then_some(part);
     }
+    let answer = event.answer_mut()?;
+    if let Some(text) = text {
+        answer.text = text;
+        return None;
+    }
+    let elapsed_ms = answer.elapsed_ms;
+    let attempt = event.attempt()?;
+    let part = format!("the answer of {}", attempt.slot);
+    let cost = event.cost();
+    *event = Event::Failed { attempt, failure: failure(&part), retry: Retry::Never, cost, elapsed_ms };
+    Some(part)
 }

@@ -1,12 +1,12 @@
 //! The events of one append, serialized by the caller, and the store's knowledge about kinds of events.
 //!
-//! A new kind of event has to be handled in three files, enforced by exhaustive matches: here for its text and its
-//! effect on the run, in `damage.rs` for restoring its text, and in `ledger.rs` for its effect on money.
+//! What events have in common they say themselves (`Event::phase`, `answer`, `outcome`); a new kind of event is handled in
+//! `ledger.rs`, for its effect on money.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parallel_llm_engine::run::event::Attempt;
+use parallel_llm_engine::run::event::{Attempt, EventPhase};
 use parallel_llm_engine::{Event, Recorded, Reopening};
 
 use super::compressed::TextBody;
@@ -32,24 +32,28 @@ impl EventBatch {
         Self { bodies: bodies.collect(), texts: texts.collect(), events }
     }
 
+    fn has(&self, phase: EventPhase) -> bool {
+        self.events.iter().any(|recorded| recorded.event.phase() == phase)
+    }
+
     /// Whether they settle the run's answer.
     pub(crate) fn decides(&self) -> bool {
-        self.changes().any(|change| matches!(change, RunEffect::Decides))
+        self.has(EventPhase::Decides)
     }
 
     /// Whether they close the run.
     pub(crate) fn closes(&self) -> bool {
-        self.changes().any(|change| matches!(change, RunEffect::Closes))
+        self.has(EventPhase::Closes)
     }
 
     /// Whether they are what a process held that had lost the run.
     pub(crate) fn merges(&self) -> bool {
-        self.events.iter().any(|recorded| matches!(recorded.event, Event::Merged { .. }))
+        self.has(EventPhase::Merges)
     }
 
     /// Whether a request of theirs leaves once they are durable.
     pub(crate) fn sends(&self) -> bool {
-        self.events.iter().any(|recorded| matches!(recorded.event, Event::Sent { .. }))
+        self.has(EventPhase::Leaves)
     }
 
     /// Whether they follow earlier events.
@@ -59,18 +63,15 @@ impl EventBatch {
 
     /// The further part of the run that they begin, if any.
     pub(crate) fn reopening(&self) -> Option<&Reopening> {
-        self.changes().find_map(|change| match change {
-            RunEffect::Reopens(reopening) => Some(reopening),
+        self.events.iter().find_map(|recorded| match &recorded.event {
+            Event::Reopened { reopening, .. } => Some(reopening),
             _ => None,
         })
     }
 
     /// The requests that they end.
     pub(crate) fn ended(&self) -> impl Iterator<Item = Attempt> {
-        self.changes().filter_map(|change| match change {
-            RunEffect::Ends(attempt) => Some(attempt),
-            _ => None,
-        })
+        self.events.iter().filter_map(|recorded| ended(&recorded.event))
     }
 
     /// Whether they follow the event of this number without a gap.
@@ -83,49 +84,13 @@ impl EventBatch {
     pub(crate) fn last_seq(&self) -> u64 {
         self.events.last().map_or(0, |last| last.seq)
     }
-
-    fn changes(&self) -> impl Iterator<Item = RunEffect<'_>> {
-        self.events.iter().map(|recorded| RunEffect::of(&recorded.event))
-    }
 }
 
-/// The effect of an event on its run's row and related rows.
-#[derive(Debug)]
-pub(crate) enum RunEffect<'a> {
-    /// No further effect.
-    None,
-    /// It ends a request, whose partial text is no longer needed.
-    Ends(Attempt),
-    /// It begins a further part of the run.
-    Reopens(&'a Reopening),
-    /// It settles the answer.
-    Decides,
-    /// It closes the run.
-    Closes,
-}
-
-impl<'a> RunEffect<'a> {
-    pub(crate) fn of(event: &'a Event) -> Self {
-        match event {
-            Event::Answered { attempt, .. }
-            | Event::Cut { attempt, .. }
-            | Event::Failed { attempt, .. }
-            | Event::Cancelled { attempt, .. } => Self::Ends(*attempt),
-            // What is merged ends requests, and changes nothing else about the run.
-            Event::Merged { held, .. } => match Self::of(held) {
-                ends @ Self::Ends(_) => ends,
-                Self::None | Self::Reopens(_) | Self::Decides | Self::Closes => Self::None,
-            },
-            Event::Reopened { reopening, .. } => Self::Reopens(reopening),
-            Event::Decided { .. } => Self::Decides,
-            Event::Closed { .. } => Self::Closes,
-            Event::Started { .. }
-            | Event::Sent { .. }
-            | Event::Accepted { .. }
-            | Event::Skipped { .. }
-            | Event::StageDecided { .. }
-            | Event::Reconciled { .. } => Self::None,
-        }
+/// The request that an event ends, also in a process that had lost the run: its partial text is no longer needed.
+pub(crate) fn ended(event: &Event) -> Option<Attempt> {
+    match event {
+        Event::Merged { held, .. } => ended(held),
+        event => event.attempt().filter(|_| event.phase() == EventPhase::Ends),
     }
 }
 
@@ -149,23 +114,11 @@ impl EventText<'_> {
 /// The text of an event, if it has one. Storing, searching, purging and omitting texts all depend on this function
 /// alone.
 pub(crate) fn text_of(event: &Event) -> Option<EventText<'_>> {
-    let answer = match event {
-        Event::Decided { outcome } | Event::StageDecided { outcome, .. } => {
-            let hash = outcome.text_hash.as_deref()?;
-            return Some(EventText { hash, text: outcome.text.as_ref(), bytes: None });
-        }
-        Event::Merged { held, .. } => return text_of(held),
-        Event::Answered { answer, .. } | Event::Cut { answer, .. } => answer,
-        Event::Cancelled { answer, .. } => answer.as_ref()?,
-        Event::Started { .. }
-        | Event::Sent { .. }
-        | Event::Accepted { .. }
-        | Event::Failed { .. }
-        | Event::Skipped { .. }
-        | Event::Reopened { .. }
-        | Event::Reconciled { .. }
-        | Event::Closed { .. } => return None,
-    };
+    if let Some(outcome) = event.outcome() {
+        let hash = outcome.text_hash.as_deref()?;
+        return Some(EventText { hash, text: outcome.text.as_ref(), bytes: None });
+    }
+    let answer = event.answer()?;
     // An answer read without its text still has the hash and the length of the original.
     let is_whole = answer.text.len() as u64 == answer.text_bytes;
     Some(EventText {

@@ -3,6 +3,7 @@
 //! Every owner has its own epoch; writes under an older epoch are refused.
 
 use parallel_llm_engine::port::Lease;
+use parallel_llm_engine::run::event::EventPhase;
 use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::{Code, Event, Failure, RunId};
 
@@ -10,7 +11,6 @@ use crate::database::Transaction;
 use crate::error::{self, DatabaseError};
 use crate::row::count;
 use crate::row::damage;
-use crate::row::event_batch::RunEffect;
 use crate::row::new_run::keeps_texts;
 use crate::row::ownership::Stamp;
 use crate::row::run_row::RunRecord;
@@ -62,7 +62,7 @@ pub(super) fn release(transaction: &mut Transaction, lease: Lease) -> Result<(),
     let newest = transaction.reader().events(lease.run_id, last_seq.saturating_sub(1))?;
     stored.row.closed_at_ms = newest.last().and_then(|row| {
         let event: Event = serde_json::from_str(&row.body).ok()?;
-        matches!(RunEffect::of(&event), RunEffect::Closes).then_some(row.at_ms)
+        (event.phase() == EventPhase::Closes).then_some(row.at_ms)
     });
     if is_sound {
         // A damaged row keeps its old checksum, so that the damage stays visible.

@@ -6,7 +6,6 @@ mod answer;
 pub(crate) mod compare;
 mod continuing;
 mod costs;
-mod event_text;
 pub(crate) mod files;
 mod head;
 pub(crate) mod live;

@@ -2,15 +2,17 @@
 
 use askama::Template;
 use axum::response::Response;
+use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Failure, Recorded};
 use parallel_llm_service::attachment;
+use parallel_llm_service::report::event_sentence;
 
 use super::head;
 use super::prompts::{self, PromptLink};
+use super::seat;
 use super::sections::{self, Sections};
 use super::shown::{Shown, element};
 use super::viewed::{Viewed, worded};
-use super::{event_text, seat};
 use crate::layout::Layout;
 use crate::respond;
 use crate::text::figures;
@@ -88,7 +90,7 @@ pub(super) async fn page(visit: &Visit, name: &str) -> Result<Response, Failure>
         prompt: seat::seen(&attachment::prompt_text(&run.plan.messages)),
         prompts: prompts::links(shown),
         seats: run.seats.iter().zip(1..).map(|(view, number)| card(view, number)).collect(),
-        events: viewed.events.iter().map(event_row).collect(),
+        events: viewed.events.iter().map(|recorded| event_row(&run, recorded)).collect(),
     };
     Ok(respond::page(&RunPage { layout: visit.layout(), view, parts: Parts(sections::all(shown)) }))
 }
@@ -97,10 +99,10 @@ fn card(view: &parallel_llm_engine::run::SeatView, number: usize) -> Card {
     Card { number, slot: element(view.slot), head_id: seat::head_id(view), text_id: seat::text_id(view) }
 }
 
-fn event_row(recorded: &Recorded) -> EventRow {
+fn event_row(run: &Run, recorded: &Recorded) -> EventRow {
     EventRow {
         seq: recorded.seq,
         at: figures::duration(recorded.elapsed_ms),
-        text: event_text::described(&recorded.event),
+        text: event_sentence::of(run, &recorded.event),
     }
 }

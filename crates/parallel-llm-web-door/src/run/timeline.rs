@@ -1,6 +1,7 @@
 //! Where the time went: for each call, waiting, connecting, thinking, writing and retrying, on one axis; and the calls that the
 //! answer waited for.
 
+use parallel_llm_engine::run::event::EventPhase;
 use std::collections::BTreeSet;
 
 use askama::Template;
@@ -199,29 +200,21 @@ impl Spans {
     }
 
     fn add(&mut self, event: &Event, at_ms: u64) {
-        match event {
-            Event::Sent { attempt, .. } => {
-                let doing = if attempt.number > 1 { Doing::Retrying } else { Doing::Waiting };
+        match event.phase() {
+            EventPhase::Leaves => {
+                let is_again = event.attempt().is_some_and(|attempt| attempt.number > 1);
+                let doing = if is_again { Doing::Retrying } else { Doing::Waiting };
                 self.push(doing, self.free_since, at_ms);
                 self.sent = Some(at_ms);
             }
-            Event::Answered { answer, .. } | Event::Cut { answer, .. } => self.answered(Some(answer), at_ms),
-            Event::Cancelled { answer, .. } => self.answered(answer.as_ref(), at_ms),
-            Event::Failed { .. } => {
+            EventPhase::Ends if matches!(event, Event::Failed { .. }) => {
                 if let Some(sent) = self.sent.take() {
                     self.push(Doing::Failing, sent, at_ms);
                 }
                 self.free_since = at_ms;
             }
-            Event::Started { .. }
-            | Event::Accepted { .. }
-            | Event::Skipped { .. }
-            | Event::Reopened { .. }
-            | Event::Reconciled { .. }
-            | Event::StageDecided { .. }
-            | Event::Decided { .. }
-            | Event::Closed { .. }
-            | Event::Merged { .. } => {}
+            EventPhase::Ends => self.answered(event.answer(), at_ms),
+            _ => {}
         }
     }
 

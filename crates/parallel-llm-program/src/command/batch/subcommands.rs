@@ -18,7 +18,7 @@ use crate::command::context::CommandContext;
 use crate::command::line::typed_line;
 use crate::exit;
 use crate::terminal::table::Column;
-use crate::terminal::vocabulary::counted;
+use parallel_llm_service::report::counted::counted;
 
 /// Ask a file of questions, each as a run of its own
 #[derive(Debug, clap::Subcommand)]

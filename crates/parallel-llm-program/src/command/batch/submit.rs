@@ -22,7 +22,7 @@ use crate::command::ask::second_model::{check_each, check_synthesizer};
 use crate::command::context::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
-use crate::terminal::vocabulary::counted;
+use parallel_llm_service::report::counted::counted;
 
 /// The longest name of a file that is kept, in characters.
 const NAME_CHARS_MAX: usize = 200;

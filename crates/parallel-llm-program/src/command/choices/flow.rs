@@ -18,7 +18,8 @@ use crate::terminal::console::Tone;
 use crate::terminal::flow_picture::{self, WIDTH};
 use crate::terminal::plain;
 use crate::terminal::table::Column;
-use crate::terminal::vocabulary::{self, counted};
+use crate::terminal::vocabulary;
+use parallel_llm_service::report::counted::counted;
 
 /// The version of the JSON format.
 const SCHEMA: u32 = 1;

@@ -7,7 +7,7 @@ use super::moment::Moment;
 use crate::command::context::CommandContext;
 use crate::exit;
 use crate::terminal::table::Column;
-use crate::terminal::vocabulary::counted;
+use parallel_llm_service::report::counted::counted;
 use parallel_llm_service::{CostBy, Costs, Spending};
 
 /// The longest name that is shown whole: that of a model, with its provider. The longest known is under 80.

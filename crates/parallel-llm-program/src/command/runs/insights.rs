@@ -7,8 +7,8 @@ use crate::command::context::CommandContext;
 use crate::command::json::pretty;
 use crate::exit;
 use crate::terminal::table::Column;
-use crate::terminal::vocabulary::counted;
 use parallel_llm_service::report::age::seconds;
+use parallel_llm_service::report::counted::counted;
 use parallel_llm_service::{Insights as Found, ModelInsight, Verdict};
 
 /// The longest name of a model shown, in characters. The longest known is under 80.

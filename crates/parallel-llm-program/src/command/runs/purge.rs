@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use crate::terminal::vocabulary::{self, counted};
+use crate::terminal::vocabulary;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
+use parallel_llm_service::report::counted::counted;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 

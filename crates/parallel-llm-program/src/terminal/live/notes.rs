@@ -7,7 +7,7 @@ use parallel_llm_engine::{CallerSlot, Failure};
 use super::super::columns;
 use super::super::console::Size;
 use super::super::line::{Line, Span, wrap};
-use super::super::missing::{and, is_same, number, ranges};
+use super::super::missing::{and, number, ranges};
 use super::super::seat::{SeatLine, failure};
 use super::super::vocabulary;
 
@@ -47,7 +47,7 @@ impl Notes {
         let mut reasons: Vec<Note<'_>> = Vec::new();
         for view in views {
             let Some(failure) = failure(view) else { continue };
-            match reasons.iter_mut().find(|reason| is_same(reason.failure, failure)) {
+            match reasons.iter_mut().find(|reason| reason.failure.says_the_same(failure)) {
                 Some(reason) => reason.views.push(view),
                 None => reasons.push(Note { failure, views: vec![view] }),
             }

@@ -17,10 +17,11 @@ use super::super::console::{Size, Tone};
 use super::super::line::{Line, Span};
 use super::super::markdown;
 use super::super::seat::{SeatLine, failure};
-use super::super::vocabulary::{self, counted};
+use super::super::vocabulary;
 use super::keys::Key;
 use super::notes::Notes;
 use super::{Asked, FirstTextMs, Steering, is_gathering};
+use parallel_llm_service::report::counted::counted;
 
 /// The widest the column of names gets.
 const NAME_MAX: usize = 36;
