@@ -5,6 +5,7 @@
 
 mod encoded;
 mod judge;
+mod orders;
 mod phrases;
 mod tools;
 
@@ -47,6 +48,8 @@ pub enum Sign {
     Tool,
     /// It talks as a judge of answers.
     Verdict,
+    /// It tells a model that reads it what to do.
+    Order,
     /// It has a part that nobody sees where it is rendered.
     Unrendered,
     /// A model that read it reported it.
@@ -69,6 +72,7 @@ impl Sign {
             Self::Encoded => "encoded",
             Self::Tool => "tool",
             Self::Verdict => "verdict",
+            Self::Order => "order",
             Self::Unrendered => "unrendered",
             Self::Reader => "reader",
             Self::Decides => "decides",
@@ -88,6 +92,7 @@ impl Sign {
             Self::Encoded => "a text of that kind in another coding",
             Self::Tool => "what looks like a call of a tool",
             Self::Verdict => "the words of a judge of answers",
+            Self::Order => "an order to a model that reads it",
             Self::Unrendered => "a part that nobody sees where it is rendered",
             Self::Reader => "what a reader takes for instructions",
             Self::Decides => "the only text the result depends on",
@@ -102,13 +107,22 @@ pub struct Expected {
     tools: bool,
     /// The words of a judge.
     verdicts: bool,
+    /// What models and agents do.
+    models: bool,
+    /// Words that set instructions aside, which the question has itself or asks about.
+    overrides: bool,
 }
 
 impl Expected {
     /// What this question asks for.
     pub fn by(question: &str) -> Self {
         let plain = plain(&bounded(question));
-        Self { tools: tools::asks_about_tools(&plain), verdicts: judge::asks_to_judge(&plain) }
+        Self {
+            tools: tools::asks_about_tools(&plain),
+            verdicts: judge::asks_to_judge(&plain),
+            models: orders::are_asked_for(&plain),
+            overrides: phrases::overrides(&plain) || phrases::asks_about_overrides(&plain),
+        }
     }
 
     /// What one of these questions asks for.
@@ -116,6 +130,8 @@ impl Expected {
         questions.map(Self::by).fold(Self::default(), |all, one| Self {
             tools: all.tools || one.tools,
             verdicts: all.verdicts || one.verdicts,
+            models: all.models || one.models,
+            overrides: all.overrides || one.overrides,
         })
     }
 }
@@ -157,14 +173,16 @@ fn visible_signs(text: &str, expected: Expected) -> BTreeSet<Sign> {
     let whole = plain(&text);
     let prose = expected.tools.then(|| plain(&without_code(&text)));
     let prose = prose.as_ref().unwrap_or(&whole);
+    let unquoted = if expected.overrides { plain(&without_quotes(&text)) } else { String::new() };
     let found = [
-        (Sign::Override, phrases::overrides(&whole)),
+        (Sign::Override, phrases::overrides(if expected.overrides { &unquoted } else { &whole })),
         (Sign::Praise, phrases::praises(&whole) || !expected.verdicts && judge::prejudges(&whole)),
         (Sign::Turn, phrases::takes_a_turn(prose)),
         (Sign::Fence, has_fence(&whole)),
         (Sign::Form, has_form(&whole)),
         (Sign::Tool, tools::calls_a_tool(prose)),
         (Sign::Verdict, !expected.verdicts && judge::judges(&whole)),
+        (Sign::Order, !expected.models && orders::are_given(&whole)),
     ];
     found.into_iter().filter(|(_, is_there)| *is_there).map(|(sign, _)| sign).collect()
 }
@@ -184,6 +202,16 @@ fn without_code(text: &str) -> String {
         }
     }
     prose
+}
+
+/// The text without code and without what stands in quotes: what it speaks of and does not say itself.
+fn without_quotes(text: &str) -> String {
+    let prose = without_code(text).replace(['“', '”', '„', '«', '»'], "\"");
+    let lines = prose.lines().map(|line| {
+        let is_closed = line.matches('"').count().is_multiple_of(2);
+        line.split('"').step_by(if is_closed { 2 } else { 1 }).collect::<String>() + "\n"
+    });
+    lines.collect()
 }
 
 /// The normal form for comparison: lower case, single spaces, without invisible characters and emphasis, with plain letters and

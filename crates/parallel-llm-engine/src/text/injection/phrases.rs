@@ -346,6 +346,11 @@ pub(super) fn overrides(plain: &str) -> bool {
     is_near(plain, &VERBS)
 }
 
+/// Whether a question is about such words.
+pub(super) fn asks_about_overrides(plain: &str) -> bool {
+    ["injection", "jailbreak"].iter().any(|word| plain.contains(word))
+}
+
 /// Whether a text tells which answer should win.
 pub(super) fn praises(plain: &str) -> bool {
     static VERBS: LazyLock<Verbs> = LazyLock::new(|| Verbs::of(PRAISES));
