@@ -239,6 +239,8 @@ fn secret_operations(k: &mut Keys) -> Vec<Case> {
         ("PowerShell", "run.ps1", format!("Set-Location C:\\app\n$env:CLIENT_SECRET = \"{}\"\n.\\run.exe\n", k.plain(34))),
         ("a remote", "config.txt", format!("[remote \"origin\"]\n\turl = https://me:{}@github.com/me/a.git\n\tfetch = +refs/heads/*\n", k.github())),
         ("a clone in a log", "ci.log", format!("$ git clone https://oauth2:{}@gitlab.example.org/a/b.git\nCloning into 'b'...\n", k.plain(26))),
+        ("Basic authorization in a log", "wire.log", "2026-03-04 02:00:11 DEBUG wire - http-outgoing-0 >> \"Authorization: Basic ZWRpLXN5bmM6TjlQQiEwR0FtU3IhazNKQTdKSw==[\\r][\\n]\"\n".to_owned()),
+        ("a static key of OpenVPN", "office.ovpn", format!("<tls-crypt>\n-----{} OpenVPN Static key V1-----\nb1b7633b4e1fc5a26965b816323ecc0c\nf50553e2c7a165d953eb3e0022b771b1\n-----END OpenVPN Static key V1-----\n</tls-crypt>\n", "BEGIN")),
         ("Basic authorization", "proxy.conf", "location / {\n  proxy_set_header Authorization \"Basic ZGVwbG95OlhrOW1QMnZMNW4=\";\n  proxy_pass http://app;\n}\n".to_owned()),
         ("flags", "run.txt", format!("we start it with\n./server --port 80 --admin-password {} --verbose\nand watch\n", k.password())),
     ]
@@ -295,6 +297,7 @@ fn harmless_data(k: &mut Keys) -> Vec<Case> {
         ("a picture", "a.svg", format!("<svg><image href=\"data:image/png;base64,{}\"/></svg>", k.base64(4_000))),
         ("a picture in a page", "a.md", format!("![plan](data:image/png;base64,{})\n", k.base64(6_000))),
         ("a mail with a picture", "a.eml", format!("Content-Type: image/png\nContent-Transfer-Encoding: base64\n\n{}", base64_lines(k, 60))),
+        ("names of bundled files", "manifest.json", "{\n  \"password-reset.js\": \"password-reset.874a738876e20e3433eb.js\",\n  \"token-list.js\": \"token-list.c33c4d06684a23a813c3.js\"\n}\n".to_owned()),
         ("a certificate", "a.txt", format!("-----BEGIN CERTIFICATE-----\n{}-----END CERTIFICATE-----\n", base64_lines(k, 20))),
         ("a public key", "authorized", format!("ssh-ed25519 {} me@home\nssh-rsa {} you@work\n", k.base64(68), k.base64(372))),
         ("a notebook with a picture", "a.ipynb", format!("{{\"cells\": [{{\"outputs\": [{{\"data\": {{\"image/png\": \"{}\"}}}}], \"source\": [\"tokens = tokenizer(text)\\n\", \"password = input()\\n\"]}}]}}", k.base64(5_000))),

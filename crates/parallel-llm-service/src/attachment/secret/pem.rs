@@ -2,6 +2,10 @@
 //!
 //! What always holds: a header alone is no key, as code and manuals name it.
 
+/// What the labels of private keys say.
+const KEY_LABELS: [&str; 2] = ["PRIVATE KEY", OPENVPN];
+/// The one label with small letters.
+const OPENVPN: &str = "OpenVPN Static key V1";
 /// Headers of private keys in other formats, and what follows each: the letters of a key or its kind.
 const KEY_HEADS: &[&str] = &["PuTTY-User-Key-File-", "AGE-SECRET-KEY-1"];
 /// The least letters of a body in one piece. A line of PEM has 64; a manual shows fewer and points.
@@ -21,7 +25,7 @@ const LINE_BYTES_MAX: usize = 4096;
 
 /// Whether a text holds a private key.
 pub(super) fn holds_private_key(text: &str) -> bool {
-    blocks(text).any(|(label, body)| label.contains("PRIVATE KEY") && has_body(body))
+    blocks(text).any(|(label, body)| KEY_LABELS.iter().any(|key| label.contains(key)) && has_body(body))
         || holds_key_of_web(text)
         || KEY_HEADS.iter().any(|head| {
             let after =
@@ -60,7 +64,7 @@ fn blocks(text: &str) -> impl Iterator<Item = (&str, &str)> {
         let (label, _) = near.split_once("---")?;
         let is_label =
             label.chars().all(|letter| letter.is_ascii_uppercase() || " 0123456789".contains(letter));
-        is_label.then(|| (label, &rest[label.len()..]))
+        (is_label || label == OPENVPN).then(|| (label, &rest[label.len()..]))
     })
 }
 

@@ -103,6 +103,9 @@ const PUBLISHED: &[&str] = &[
     "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
 ];
 
+/// Ends of the names of a page's files, which bundlers give with a digest: `token.c33c4d06684a.js`.
+const FILES: &[&str] = &[".js", ".mjs", ".css", ".map", ".svg", ".png", ".woff2"];
+
 /// The shortest encrypted value, in bytes.
 const SEALED_BYTES_MIN: usize = 40;
 /// The longest address of an account or of memory after `0x`, in digits. A key has 64.
@@ -118,6 +121,9 @@ pub(super) fn is_published(text: &str) -> bool {
 pub(super) fn is_reference(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let begins = |known: &[&str]| known.iter().any(|head| lower.starts_with(head));
+    if FILES.iter().any(|file| lower.ends_with(file)) {
+        return true;
+    }
     begins(STORES)
         || begins(DIGESTS)
         || PUBLIC_HEADS.iter().any(|head| value.starts_with(head))

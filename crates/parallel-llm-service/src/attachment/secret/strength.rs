@@ -203,6 +203,10 @@ pub(super) fn is_basic(value: &str) -> bool {
     let Some(pair) = value.strip_prefix("Basic ").or_else(|| value.strip_prefix("basic ")) else {
         return false;
     };
-    let pair = STANDARD.decode(pair.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    // A log ends the line in its own way: `==[\r][\n]`.
+    let pair = pair.trim_start();
+    let is_letter = |one: char| one.is_ascii_alphanumeric() || "+/=".contains(one);
+    let end = pair.find(|one| !is_letter(one)).unwrap_or(pair.len());
+    let pair = STANDARD.decode(&pair[..end]).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     pair.is_some_and(|pair| pair.split_once(':').is_some_and(|(_, password)| is_password(password)))
 }
