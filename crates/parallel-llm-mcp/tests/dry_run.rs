@@ -21,7 +21,7 @@ fn a_dry_run_estimates_the_cost_without_asking_any_model() {
     --- stderr
     ");
     let report = dry_run(&["--json", "-m", ONE]).json();
-    insta::assert_snapshot!(report.to_string(), @r#"{"budget_usd":3.0,"cost_likely_usd":0.015005,"cost_max_usd":0.480015,"equivalence_model":null,"estimated_prices":[],"judges":[],"models":["openai/gpt-6.1-sol"],"models_without_price":0,"schema":1,"strategy":"synthesize","synthesizers":["~google/gemini-pro-latest","~anthropic/claude-opus-latest"],"unpriced_models":[]}"#);
+    insta::assert_snapshot!(report.to_string(), @r#"{"budget_usd":3.0,"cost_likely_usd":0.015005,"cost_max_usd":0.480015,"equivalence_model":null,"estimated_prices":[],"judges":[],"models":["openai/gpt-6.1-sol"],"models_without_price":0,"schema":1,"strategy":"synthesize","synthesizers":["~google/gemini-pro-latest","~anthropic/claude-opus-latest"],"unpriced_models":[],"warnings":[]}"#);
     let over_budget = dry_run(&["--budget", "0.01"]);
     assert_eq!(over_budget.code, Some(5));
     assert_eq!(

@@ -167,8 +167,8 @@ fn a_flow_needs_no_key_to_be_drawn_and_names_models_that_do_not_exist() {
     Cost of a question of 1000 characters: unknown, because no price is known for
     `own/model`, `own/other`; the others cost about $0.00076. The budget is $3.00.
     --- stderr
-    warning: settings: the model `own/model` is unknown: no vendor is called `own`; see which models there are with `models`
-    warning: settings: the model `own/other` is unknown: no vendor is called `own`; see which models there are with `models`
+    warning[model_unknown]: settings: the model `own/model` is unknown: no vendor is called `own` (next: see which models there are with `models`)
+    warning[model_unknown]: settings: the model `own/other` is unknown: no vendor is called `own` (next: see which models there are with `models`)
     ");
 }
 

@@ -18,6 +18,9 @@ fn prices_that_are_not_of_today_are_told_with_their_day() {
     for (state, is_told) in [(ListState::Whole, false), (ListState::Unreachable, true)] {
         let (shop, sandbox) = (Shop::new(state), sandbox());
         keep(&sandbox, &shop, 2 * DAY_MS, 1.0);
+        let dry = ask(&sandbox, &shop, &["--dry-run", "-m", PLAIN, "--synthesizer", CHEAP]);
+        assert_eq!(dry.text().contains("prices_old"), is_told, "{}", dry.transcript());
+        keep(&sandbox, &shop, 2 * DAY_MS, 1.0);
         let output = ask(&sandbox, &shop, &["-m", PLAIN, "--synthesizer", CHEAP]);
         assert_eq!(shop.sales().len(), 1, "{}", output.transcript());
         let told = messages(&output.json(), "prices_old");

@@ -100,12 +100,23 @@ fn warnings(run: &Run) -> Vec<String> {
         reported.extend(cause);
         lines.push(match known.and_then(|cause| message.strip_suffix(cause)) {
             Some(what) => format!("warning[{code}]: {}, for the same reason", what.trim_end_matches(": ")),
-            None => {
-                format!("warning[{code}]: {message} (next: {})", vocabulary::describe(warning.next_steps()))
-            }
+            None => self::warning(&warning),
         });
     }
     lines.iter().map(|line| safe::for_terminal(line)).collect()
+}
+
+/// A warning with its next step.
+fn warning(warning: &Warning) -> String {
+    let next = vocabulary::describe(warning.next_steps());
+    format!("warning[{}]: {} (next: {next})", warning.code, warning.message)
+}
+
+/// Says what a plan warns of.
+pub fn render_warnings<'a>(console: &Console, warnings: impl IntoIterator<Item = &'a Warning>) {
+    for warning in warnings {
+        console.say(&console.tone(Tone::Warning, &safe::for_terminal(&self::warning(warning))));
+    }
 }
 
 /// What the run cost and how long it took: `Cost $0.033 (fusing $0.012), 12.4 s.`

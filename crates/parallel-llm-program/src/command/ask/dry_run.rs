@@ -6,6 +6,7 @@ use parallel_llm_engine::text::safe;
 use parallel_llm_engine::{Code, Failure, ModelRef, PicoUsd, RunId, RunPlan};
 use parallel_llm_service::Question;
 use parallel_llm_service::attachment::AttachmentTally;
+use parallel_llm_service::report::ErrorReport;
 use parallel_llm_service::report::expected_cost::ExpectedCost;
 use serde_json::json;
 
@@ -16,6 +17,7 @@ use crate::terminal::console::Tone;
 use crate::terminal::flow_picture::{self, WIDTH};
 use crate::terminal::plain;
 use crate::terminal::summary;
+use crate::terminal::vocabulary::COMMAND_LINE;
 
 /// What the question is made of.
 pub(super) struct Sent {
@@ -47,7 +49,12 @@ pub(super) async fn run(
         (Some(_), Some(run), false) => context.console.page(&format!(
             "Nothing was asked. The answer of run {run} to this question would be given again, at no cost."
         )),
-        (Some(plan), None, false) => context.console.page(&described(plan, sent)),
+        (Some(plan), None, false) => {
+            context.console.page(&described(plan, sent));
+            // Of a model that does not exist it is told as a refusal.
+            let others = plan.warnings.iter().filter(|warning| warning.code != Code::ModelUnknown);
+            summary::render_warnings(&context.console, others);
+        }
         (None, _, true) => context.console.data(&format!("{:#}", json!({ "schema": 1, "cost_max_usd": 0 }))),
         (None, _, false) => {
             context.console.page("This question is being answered already: it would wait for that run.");
@@ -133,6 +140,7 @@ fn names(models: &[ModelRef]) -> Vec<String> {
 
 fn report(plan: &RunPlan, sent: &Sent, cached: Option<RunId>) -> serde_json::Value {
     let model = |seat: &Seat| seat.model.to_string();
+    let warning = |warning| ErrorReport::of_warning(warning).in_vocabulary(&COMMAND_LINE);
     let worst_case = plan.worst_case.clone().plus(&plan.unlisted());
     let mut report = json!({
         "schema": 1,
@@ -147,6 +155,7 @@ fn report(plan: &RunPlan, sent: &Sent, cached: Option<RunId>) -> serde_json::Val
         "unpriced_models": names(worst_case.unpriced()),
         "estimated_prices": names(&plan.estimated()),
         "budget_usd": plan.budget.limit_as_usd(),
+        "warnings": plan.warnings.iter().map(warning).collect::<Vec<_>>(),
     });
     if plan.flow.is_some() {
         report["flow"] = flow_picture::report(plan);

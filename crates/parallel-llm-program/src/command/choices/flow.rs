@@ -14,9 +14,9 @@ use crate::called;
 use crate::command::context::CommandContext;
 use crate::command::json::pretty;
 use crate::exit;
-use crate::terminal::console::Tone;
 use crate::terminal::flow_picture::{self, WIDTH};
 use crate::terminal::plain;
+use crate::terminal::summary;
 use crate::terminal::table::Column;
 use crate::terminal::vocabulary;
 use parallel_llm_service::report::counted::counted;
@@ -170,10 +170,7 @@ pub(super) async fn show(context: &CommandContext<'_>, name: &str, as_json: bool
     lines.push(String::new());
     lines.extend(costs(&plan));
     context.console.page(&lines.join("\n"));
-    for warning in &plan.warnings {
-        let line = format!("warning: {}; {}", warning.message, vocabulary::describe(warning.next_steps()));
-        context.console.say(&context.console.tone(Tone::Warning, &line));
-    }
+    summary::render_warnings(&context.console, &plan.warnings);
     Ok(exit::ANSWER)
 }
 
