@@ -13,61 +13,41 @@
 //! - Neither a purged run nor one stored as metadata leaves a word of its prompt or answers in any file.
 #![warn(missing_docs)]
 
-mod backup;
+mod access;
 mod batch;
-mod batches;
-mod blocking;
-mod cancel;
-mod changes;
-mod clock;
-mod costs;
 mod database;
-mod day;
-mod error;
-mod figures;
-mod file;
-mod inspection;
-mod journal;
+mod handle;
+mod history;
 mod ledger;
 mod list;
-mod postgres;
-mod purge;
-mod reading;
-mod reply;
 mod row;
-mod runs;
 mod search;
-mod sessions;
 mod spill;
-mod sql;
-mod sqlite;
-mod store;
-mod stored_run;
-mod tokens;
-mod transfer;
+mod system;
+mod upkeep;
 mod writer;
 
-pub use backup::{Backup, Restored};
+pub use access::sessions::{NewSession, SessionLimits, StoredSession};
+pub use access::tokens::{NewToken, Token};
 pub use batch::{
     Batch, BatchChange, BatchJob, BatchState, Claim, ClaimedJob, Claims, JobCost, JobEnd, JobFilter,
     JobRequest, JobResult, JobState, JobsPage, NewBatch, NewJob,
 };
-pub use changes::Changes;
-pub use costs::{CostBy, CostLine, CostQuery};
 pub use database::{Location, ServerUrl, restore};
-pub use day::Day;
-pub use figures::{CallFact, CallFacts, CallResult, HourSpend};
-pub use inspection::{CheckDepth, DamageReport, DatabaseState, Integrity};
+pub use handle::store::{Store, StoreConfig};
+pub use handle::stored_run::{Checkpoint, RunProgress, StoredRun};
+pub use handle::transfer::{Copied, copy_history};
+pub use history::changes::Changes;
+pub use history::costs::{CostBy, CostLine, CostQuery};
+pub use history::day::Day;
+pub use history::figures::{CallFact, CallFacts, CallResult, HourSpend};
+pub use history::runs::{NamedRuns, PRESET_MARK, RunFilter, RunScope, RunSummary};
 pub use list::results::{
     FacetCount, FacetFilter, Facets, RunLine, RunsPage, RunsQuery, SearchReach, SeatBar,
 };
-pub use purge::Purged;
 pub use row::seat_fact::SeatFact;
-pub use runs::{NamedRuns, PRESET_MARK, RunFilter, RunScope, RunSummary};
 pub use search::results::{HitSource, SearchHit, SearchResults};
-pub use sessions::{NewSession, SessionLimits, StoredSession};
 pub use spill::SpillState;
-pub use store::{Store, StoreConfig};
-pub use stored_run::{Checkpoint, RunProgress, StoredRun};
-pub use tokens::{NewToken, Token};
-pub use transfer::{Copied, copy_history};
+pub use upkeep::backup::{Backup, Restored};
+pub use upkeep::inspection::{CheckDepth, DamageReport, DatabaseState, Integrity};
+pub use upkeep::purge::Purged;

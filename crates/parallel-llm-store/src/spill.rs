@@ -15,10 +15,10 @@ use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunId};
 use serde::{Deserialize, Serialize};
 
-use crate::file;
 use crate::row::checksum;
 use crate::row::damage::{self, CheckedText};
 use crate::row::event_batch::{EventBatch, text_of};
+use crate::system::file;
 
 /// The first line of a file holds this word, the format version, and the BLAKE3 hash of the rest.
 const MAGIC: &str = "parallel-llm-spill";

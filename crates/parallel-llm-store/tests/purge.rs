@@ -161,7 +161,7 @@ enum OtherPurge {
 fn other_purge(fixture: &Fixture) -> OtherPurge {
     if support::place::server().is_some() {
         let connection = fixture.other_connection();
-        // 0x504c4c03, as in `src/postgres/connection.rs`.
+        // 0x504c4c03, as in `src/database/postgres/connection.rs`.
         connection.execute_batch("SELECT pg_advisory_lock(1347177475, hashtext(current_schema()))").unwrap();
         return OtherPurge::Server(connection);
     }

@@ -14,9 +14,9 @@ use super::syntax::{attributes, only_tests};
 use super::tree::Tree;
 
 /// The file that chooses between databases, and the folders with the same types for each of them: a name means the same in all.
-const SEAM: &str = "crates/parallel-llm-store/src/database.rs";
+const SEAM: &str = "crates/parallel-llm-store/src/database/interface.rs";
 const DATABASES: [&str; 2] =
-    ["crates/parallel-llm-store/src/sqlite/", "crates/parallel-llm-store/src/postgres/"];
+    ["crates/parallel-llm-store/src/database/sqlite/", "crates/parallel-llm-store/src/database/postgres/"];
 
 /// Names that still have several types, by package. The list may only shrink.
 const REMAINING: &[(&str, &[&str])] = &[];

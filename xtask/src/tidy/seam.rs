@@ -5,9 +5,9 @@ use super::tree::Tree;
 
 const STORE: &str = "crates/parallel-llm-store/src/";
 /// The folders that know a database each, and the file that imports from them.
-const INSIDE: [&str; 3] = ["sqlite/", "postgres/", "database.rs"];
+const INSIDE: [&str; 3] = ["database/sqlite/", "database/postgres/", "database/interface.rs"];
 /// The folder of the statements that every database understands.
-const STATEMENTS_INSIDE: &str = "sql/";
+const STATEMENTS_INSIDE: &str = "database/sql/";
 /// The lines that declare the folders.
 const DECLARATIONS: [&str; 2] = ["mod sqlite;", "mod postgres;"];
 /// Names of the databases and their libraries, in lower case.
@@ -57,11 +57,11 @@ mod tests {
             ]
         );
         let quiet = [
-            (path("sqlite/runs.rs"), code),
-            (path("postgres/runs.rs"), code),
-            (path("database.rs"), "pub(crate) use crate::sqlite::Database;"),
-            (path("sql/runs.rs"), "fn f() { run(\"SELECT 1\") }"),
-            (path("lib.rs"), "mod sqlite;"),
+            (path("database/sqlite/runs.rs"), code),
+            (path("database/postgres/runs.rs"), code),
+            (path("database/interface.rs"), "pub(crate) use super::sqlite::Database;"),
+            (path("database/sql/runs.rs"), "fn f() { run(\"SELECT 1\") }"),
+            (path("database/mod.rs"), "mod sqlite;"),
             ("crates/parallel-llm-store/tests/story.rs".to_owned(), code),
         ];
         let quiet = quiet.each_ref().map(|(path, code)| (path.as_str(), *code));

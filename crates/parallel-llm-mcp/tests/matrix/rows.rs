@@ -165,7 +165,7 @@ const PROVED: &[(&str, &[Proof])] = &[
     ),
     ("S4", &[("parallel-llm-engine/tests/synthesize.rs", "candidates_are_shortened_to_fit")]),
     ("D6", &[("parallel-llm-store/tests/opening.rs", "a_newer_format_is_left_alone")]),
-    ("D9", &[("parallel-llm-store/src/sqlite/mod.rs", "versions_are_compared_as_numbers")]),
+    ("D9", &[("parallel-llm-store/src/database/sqlite/mod.rs", "versions_are_compared_as_numbers")]),
     (
         "D18",
         &[

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use parallel_llm_engine::RunId;
 
 use super::results::{FacetCount, FacetFilter, Facets};
-use crate::day::Day;
-use crate::runs::{PRESET_MARK, RunSummary};
+use crate::history::day::Day;
+use crate::history::runs::{PRESET_MARK, RunSummary};
 
 /// For each property, whether a run passes its filter.
 struct Passes {

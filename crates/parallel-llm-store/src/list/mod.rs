@@ -13,7 +13,8 @@ use std::time::Duration;
 use parallel_llm_engine::{Failure, RunId, RunPlan, RunStatus};
 
 use crate::database::Reader;
-use crate::day::Day;
+use crate::history::day::Day;
+use crate::history::runs::{LIST_MAX, PRESET_MARK, RunSummary};
 use crate::row::count;
 use crate::row::counted_run::ALL;
 use crate::row::filter::{CountFilter, PostingRange, RunPage};
@@ -21,7 +22,6 @@ use crate::row::ownership::Owners;
 use crate::row::run_row::{ListedRun, model_names};
 use crate::row::seat_fact::TimedFact;
 use crate::row::text_row::WordMatching;
-use crate::runs::{LIST_MAX, PRESET_MARK, RunSummary};
 use crate::search::query::SearchQuery;
 use crate::search::{SearchBounds, best, matching};
 

@@ -2,8 +2,8 @@
 
 use parallel_llm_engine::{RunId, RunStatus, SeatNumber, SeatStatus};
 
-use crate::day::Day;
-use crate::runs::RunSummary;
+use crate::history::day::Day;
+use crate::history::runs::RunSummary;
 use crate::search::results::SearchHit;
 
 /// Runs on a page by default: a screen or two.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use parallel_llm_engine::RunId;
 
 use super::run_row::RunRow;
-use crate::day::Day;
+use crate::history::day::Day;
 
 /// The scope of all principals, any model, and all days.
 pub(crate) const ALL: &str = "";

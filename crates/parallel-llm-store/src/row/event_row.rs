@@ -5,7 +5,7 @@ use parallel_llm_engine::{CallerSlot, Failure, Recorded};
 use super::checksum::Checksum;
 use super::{count, damage, integer};
 
-use crate::error;
+use crate::system::error;
 
 /// An event of a run.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::checksum::Checksum;
 use super::ownership::Ownership;
 use super::{count, integer};
-use crate::error;
-use crate::runs::{PRESET_MARK, RunSummary};
+use crate::history::runs::{PRESET_MARK, RunSummary};
+use crate::system::error;
 
 /// The columns that follow from the run's plan and events.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 use super::passage::searchable_text;
 use super::word;
 use crate::database::{Reader, Transaction};
-use crate::error::DatabaseError;
 use crate::row::text_row::{IndexScope, IndexedText};
+use crate::system::error::DatabaseError;
 
 /// Most bytes of text indexed in one transaction, which blocks others for about twenty milliseconds.
 pub(crate) const INDEX_BYTES: usize = 128 * 1024;

@@ -14,10 +14,10 @@ use parallel_llm_engine::{CallerSlot, Event, Failure, RunId};
 use tokio::time::Instant;
 
 use crate::database::Reader;
-use crate::error;
+use crate::history::runs::LIST_MAX;
 use crate::row::event_batch::text_of;
 use crate::row::text_row::{Passage, WordMatching};
-use crate::runs::LIST_MAX;
+use crate::system::error;
 
 use excerpt::{TEXT_BYTES_MAX, excerpt};
 use passage::{PLAN_HASH, searchable_text};

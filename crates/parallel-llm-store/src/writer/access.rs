@@ -3,10 +3,10 @@
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
+use crate::access::sessions::{NewSession, SessionLimits};
+use crate::access::tokens::{self, NewToken, StoredToken, Token};
 use crate::database::Transaction;
-use crate::error::{self, DatabaseError};
-use crate::sessions::{NewSession, SessionLimits};
-use crate::tokens::{self, NewToken, StoredToken, Token};
+use crate::system::error::{self, DatabaseError};
 use crate::writer::job::Admission;
 
 /// Begins a session, for which others end if there are too many.

@@ -10,7 +10,6 @@ use super::cached_run::CachedRun;
 use super::lease::overtaken;
 use super::{limits, repeats};
 use crate::database::{Reader, Transaction};
-use crate::error::DatabaseError;
 use crate::ledger::{self, LedgerRows, Reservations};
 use crate::row::append_rows::AppendRows;
 use crate::row::count;
@@ -19,6 +18,7 @@ use crate::row::event_row::{PieceRow, slot_json};
 use crate::row::new_run::NewRun;
 use crate::row::ownership::Stamp;
 use crate::row::run_row::RunMoment;
+use crate::system::error::DatabaseError;
 use crate::writer::job::Admission;
 
 /// Decides whether events may begin a run or a further part of one; all other events may be written. Returns the

@@ -10,10 +10,10 @@ use crate::batch::{
     Batch, BatchChange, BatchState, Claim, ClaimedJob, Claims, JobEnd, JobResult, JobState, NewBatch,
 };
 use crate::database::Transaction;
-use crate::error::DatabaseError;
 use crate::row::job_row::{BatchSums, JobEndRow, JobRow, NewJobRow, failure_json};
 use crate::row::ownership::Stamp;
 use crate::row::{count, damage, integer};
+use crate::system::error::DatabaseError;
 use crate::writer::job::Admission;
 
 /// Creates a batch without jobs.

@@ -7,11 +7,11 @@ use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId};
 
 use super::lease::{EPOCH_FIRST, overtaken};
 use crate::database::Reader;
-use crate::error::{self, DatabaseError};
 use crate::row::damage;
 use crate::row::event_batch::EventBatch;
 use crate::row::new_run::NewRun;
 use crate::row::run_row::{RunMoment, RunRow};
+use crate::system::error::{self, DatabaseError};
 use crate::writer::job::Admission;
 
 /// A run, folded from its events.

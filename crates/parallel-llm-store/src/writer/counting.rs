@@ -3,9 +3,9 @@
 use parallel_llm_engine::RunPlan;
 
 use crate::database::{Reader, Transaction};
-use crate::error::DatabaseError;
 use crate::row::counted_run::CountChanges;
 use crate::row::run_row::{StoredRow, models_json};
+use crate::system::error::DatabaseError;
 
 /// Most runs counted in one transaction, which blocks others for some milliseconds.
 const RUNS_MAX: usize = 200;

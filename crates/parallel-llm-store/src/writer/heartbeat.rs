@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::WriterTimes;
 use super::held_leases::{HeldLeases, Moment};
 use crate::database::WriteConnection;
-use crate::error::DatabaseError;
 use crate::row::ownership::Owner;
+use crate::system::error::DatabaseError;
 
 /// The part of a lease that one attempt may wait for locks of others.
 const LOCK_WAIT_PART: u32 = 6;

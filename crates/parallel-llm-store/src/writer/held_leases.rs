@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::local_runs::RUNS_MAX;
-use crate::clock;
+use crate::system::clock;
 
 /// The part of a lease that is kept back, so that a request that leaves at its end is on its way before another process may
 /// begin: one second of twelve.

@@ -10,12 +10,12 @@ use tokio::sync::oneshot;
 
 use crate::batch::{Claim, Claims, JobEnd};
 use crate::database::Transaction;
-use crate::error::DatabaseError;
-use crate::purge::{PurgeStep, ReclaimStep};
-use crate::reply::Reply;
+use crate::database::reply::Reply;
 use crate::row::compressed::TextBody;
 use crate::row::event_batch::EventBatch;
 use crate::row::ownership::Stamp;
+use crate::system::error::DatabaseError;
+use crate::upkeep::purge::{PurgeStep, ReclaimStep};
 
 /// The result of work that the database could do: admitted, or refused with a reason.
 pub(crate) type Admission<T> = Result<T, Failure>;
@@ -165,7 +165,7 @@ pub(crate) struct TakenOver {
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) reply: oneshot::Sender<Result<Done, Failure>>,
-    /// Until when it waits for the locks of other processes, by [`crate::clock::shared_now`].
+    /// Until when it waits for the locks of other processes, by [`crate::system::clock::shared_now`].
     pub(crate) deadline: Instant,
 }
 

@@ -8,12 +8,12 @@ use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::{Code, Event, Failure, RunId};
 
 use crate::database::Transaction;
-use crate::error::{self, DatabaseError};
 use crate::row::count;
 use crate::row::damage;
 use crate::row::new_run::keeps_texts;
 use crate::row::ownership::Stamp;
 use crate::row::run_row::RunRecord;
+use crate::system::error::{self, DatabaseError};
 use crate::writer::job::{Admission, TakenOver};
 
 /// The epoch of a run that was never taken over.

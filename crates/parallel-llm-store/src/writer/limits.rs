@@ -13,9 +13,9 @@ use parallel_llm_engine::value::next::{Advice, Limit, Next};
 use parallel_llm_engine::{CallerSlot, Code, Failure, ModelRef, PicoUsd, RunId, RunPlan};
 
 use crate::database::{Database, Reader};
-use crate::error::DatabaseError;
 use crate::ledger::Demanded;
 use crate::row::call_row::ProviderSpend;
+use crate::system::error::DatabaseError;
 use crate::writer::job::Admission;
 
 const MINUTE_MS: i64 = 60 * 1_000;

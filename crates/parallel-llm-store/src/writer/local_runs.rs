@@ -7,8 +7,8 @@ use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Failure, RunId};
 use parking_lot::Mutex;
 
-use crate::error;
 use crate::row::new_run::{NewRun, keeps_texts};
+use crate::system::error;
 
 /// Most runs kept for each purpose, more than can be in progress; beyond that the oldest is dropped.
 pub(super) const RUNS_MAX: usize = 4_096;

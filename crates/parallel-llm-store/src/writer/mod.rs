@@ -29,13 +29,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::batch::{Claim, Claims, JobEnd};
-use crate::clock;
 use crate::database::{Transaction, WriteConnection};
-use crate::error::{self, DatabaseError};
-use crate::purge::PurgeStep;
 use crate::row::event_batch::EventBatch;
 use crate::row::ownership::Stamp;
 use crate::spill::Spills;
+use crate::system::clock;
+use crate::system::error::{self, DatabaseError};
+use crate::upkeep::purge::PurgeStep;
 
 use heartbeat::Heartbeat;
 use held_leases::HeldLeases;

@@ -8,9 +8,9 @@ use parallel_llm_engine::RunId;
 use tokio::time::Instant;
 
 use crate::database::Transaction;
-use crate::error::DatabaseError;
-use crate::purge::PurgeStep;
 use crate::search::index;
+use crate::system::error::DatabaseError;
+use crate::upkeep::purge::PurgeStep;
 
 /// A step begins nothing new after this time. With work in progress and the commit, others wait for about twenty
 /// milliseconds.

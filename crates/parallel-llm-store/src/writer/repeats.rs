@@ -3,8 +3,8 @@
 use parallel_llm_engine::{Code, Event, Failure, RunId, RunPlan, RunStatus};
 
 use crate::database::Reader;
-use crate::error::DatabaseError;
 use crate::row::filter::SameQuestion;
+use crate::system::error::DatabaseError;
 use crate::writer::job::Admission;
 
 /// How long a running question without a key counts as the same: long enough for a client that retries after a

@@ -32,9 +32,7 @@ use super::lease::EPOCH_FIRST;
 use super::local_runs::{LocalRuns, RUNS_MAX};
 use super::unconfirmed::Unconfirmed;
 use super::{WriterTimes, append, batches, counting, lease, purging};
-use crate::clock;
 use crate::database::{Transaction, WriteConnection};
-use crate::error::{self, DatabaseError, DatabaseErrorKind};
 use crate::row::Purpose;
 use crate::row::event_batch::EventBatch;
 use crate::row::integer;
@@ -42,6 +40,8 @@ use crate::row::ownership::{Owner, Stamp};
 use crate::row::text_row::IndexScope;
 use crate::search::index::{self, INDEX_BYTES};
 use crate::spill::Spills;
+use crate::system::clock;
+use crate::system::error::{self, DatabaseError, DatabaseErrorKind};
 use lost::taken_in_vain;
 
 /// Most jobs in one transaction.

@@ -4,9 +4,9 @@ use parallel_llm_engine::{Code, Event, Recorded, Run};
 
 use super::WriterTask;
 use crate::database::Transaction;
-use crate::error::DatabaseError;
 use crate::row::event_batch::EventBatch;
 use crate::row::ownership::Stamp;
+use crate::system::error::DatabaseError;
 use crate::writer::cached_run::CachedRun;
 use crate::writer::job::{Admission, Done};
 use crate::writer::{append, lease};

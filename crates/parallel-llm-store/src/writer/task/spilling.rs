@@ -10,14 +10,14 @@ use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, Recorded, RunId};
 
 use super::{Attempted, WriterTask};
-use crate::clock;
 use crate::database::Transaction;
-use crate::error::DatabaseError;
 use crate::row::Purpose;
 use crate::row::event_batch::EventBatch;
 use crate::row::integer;
 use crate::row::new_run::keeps_texts;
 use crate::spill::{self, Spill, Unreadable};
+use crate::system::clock;
+use crate::system::error::DatabaseError;
 use crate::writer::cached_run::CachedRun;
 use crate::writer::held_leases::Moment;
 use crate::writer::job::{Admission, Done, Work};

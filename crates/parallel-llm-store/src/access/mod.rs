@@ -1,0 +1,4 @@
+//! Who may come in: access tokens, and the sessions of browsers.
+
+pub(crate) mod sessions;
+pub(crate) mod tokens;
