@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 
 use super::postgres;
 use super::reply::{Reply, reading};
-use super::sql::session::Session;
+use super::sql::parts::session::Session;
 use super::sqlite;
 use crate::history::changes::Changes;
 use crate::ledger::LedgerRows;
@@ -42,7 +42,7 @@ use crate::upkeep::inspection::{CheckDepth, DatabaseState, Integrity};
 use crate::upkeep::purge::ReclaimStep;
 
 pub use super::postgres::ServerUrl;
-pub(crate) use super::sql::session::Reader;
+pub(crate) use super::sql::parts::session::Reader;
 pub use super::sqlite::backup::restore;
 
 /// Where the runs are.

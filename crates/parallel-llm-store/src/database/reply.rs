@@ -5,7 +5,7 @@ use std::fmt;
 
 use parallel_llm_engine::Failure;
 
-use super::sql::session::Reader;
+use super::sql::parts::session::Reader;
 
 /// A result of a type that its caller knows.
 pub(crate) struct Reply(Box<dyn Any + Send>);

@@ -15,7 +15,7 @@ use parallel_llm_engine::{CallerSlot, Code, Failure, Recorded, RunId, RunPlan};
 
 use super::store::Store;
 use crate::row::new_run::NewRun;
-use crate::writer::lease::EPOCH_FIRST;
+use crate::writer::leases::lease::EPOCH_FIRST;
 
 impl Journal for Store {
     fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {

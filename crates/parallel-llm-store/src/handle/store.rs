@@ -26,8 +26,9 @@ use crate::system::clock;
 use crate::upkeep::backup::Backup;
 use crate::upkeep::inspection::{CheckDepth, DatabaseState, Integrity};
 use crate::upkeep::purge::Purged;
+use crate::writer::admission::{limits, repeats};
 use crate::writer::task::closing::CLOSED_MAX;
-use crate::writer::{Writer, WriterTimes, access, limits, repeats};
+use crate::writer::{Writer, WriterTimes, access};
 
 /// How long a write waits for the locks of other processes. Those take milliseconds; a backup may take longer, and a
 /// paid answer is worth the wait.

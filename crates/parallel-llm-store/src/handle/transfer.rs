@@ -8,8 +8,8 @@ use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
 use super::store::{Store, StoreConfig, WAIT};
-use crate::database::sql::table::{Digest, TABLES, Table};
-use crate::database::sql::value::Value;
+use crate::database::sql::parts::table::{Digest, TABLES, Table};
+use crate::database::sql::parts::value::Value;
 use crate::database::{Database, Location, Opened, Reader, WriteConnection};
 use crate::row::Purpose;
 use crate::system::error;

@@ -6,9 +6,9 @@
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 
+use super::admission::{limits, repeats};
 use super::cached_run::CachedRun;
-use super::lease::overtaken;
-use super::{limits, repeats};
+use super::leases::lease::overtaken;
 use crate::database::{Reader, Transaction};
 use crate::ledger::{self, LedgerRows, Reservations};
 use crate::row::append_rows::AppendRows;

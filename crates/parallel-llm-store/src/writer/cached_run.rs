@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId};
 
-use super::lease::{EPOCH_FIRST, overtaken};
+use super::leases::lease::{EPOCH_FIRST, overtaken};
 use crate::database::Reader;
 use crate::row::damage;
 use crate::row::event_batch::EventBatch;

@@ -1,19 +1,15 @@
 //! The handle of the writer ([`task`]): queues work and returns when it is durable.
 
 pub(crate) mod access;
+pub(crate) mod admission;
 mod append;
 pub(crate) mod batches;
 mod cached_run;
 mod counting;
-mod heartbeat;
-pub(crate) mod held_leases;
 pub(crate) mod job;
-pub(crate) mod lease;
-pub(crate) mod limits;
-mod local_runs;
+pub(crate) mod leases;
 mod merge;
 mod purging;
-pub(crate) mod repeats;
 pub(crate) mod task;
 mod unconfirmed;
 
@@ -37,10 +33,10 @@ use crate::system::clock;
 use crate::system::error::{self, DatabaseError};
 use crate::upkeep::purge::PurgeStep;
 
-use heartbeat::Heartbeat;
-use held_leases::HeldLeases;
 use job::{Admission, Done, Job, Work, Write};
-use local_runs::LocalRuns;
+use leases::heartbeat::Heartbeat;
+use leases::held_leases::HeldLeases;
+use leases::local_runs::LocalRuns;
 use task::WriterTask;
 
 /// Most queued jobs; further callers wait.

@@ -26,12 +26,13 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::cached_run::CachedRun;
-use super::held_leases::{HeldLeases, Moment};
 use super::job::{Admission, Done, Job, Work};
-use super::lease::EPOCH_FIRST;
-use super::local_runs::{LocalRuns, RUNS_MAX};
+use super::leases::held_leases::{HeldLeases, Moment};
+use super::leases::lease;
+use super::leases::lease::EPOCH_FIRST;
+use super::leases::local_runs::{LocalRuns, RUNS_MAX};
 use super::unconfirmed::Unconfirmed;
-use super::{WriterTimes, append, batches, counting, lease, purging};
+use super::{WriterTimes, append, batches, counting, purging};
 use crate::database::{Transaction, WriteConnection};
 use crate::row::Purpose;
 use crate::row::event_batch::EventBatch;

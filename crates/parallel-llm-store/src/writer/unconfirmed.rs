@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use parallel_llm_engine::{BatchId, RunId};
 
 use super::job::{Admission, Done, Work};
-use super::local_runs::RUNS_MAX;
+use super::leases::local_runs::RUNS_MAX;
 use crate::row::integer;
 
 /// What is unconfirmed, and the claims that are confirmed.

@@ -11,9 +11,9 @@ use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 
 use super::dialect::POSTGRES;
 use super::wire::{Wire, silent, wait};
-use crate::database::sql::dialect::Dialect;
-use crate::database::sql::session::{Row, Session, Take};
-use crate::database::sql::value::Value;
+use crate::database::sql::parts::dialect::Dialect;
+use crate::database::sql::parts::session::{Row, Session, Take};
+use crate::database::sql::parts::value::Value;
 use crate::system::clock;
 use crate::system::error::DatabaseError;
 

@@ -1,6 +1,6 @@
 //! The words of PostgreSQL.
 
-use crate::database::sql::dialect::Dialect;
+use crate::database::sql::parts::dialect::Dialect;
 use crate::row::ownership::LeaseRule;
 use crate::row::text_row::WordMatching;
 

@@ -28,7 +28,7 @@ use tokio::sync::broadcast;
 
 use super::blocking::blocking;
 use super::reply::{Read, Reply};
-use super::sql::session::Session;
+use super::sql::parts::session::Session;
 use crate::history::changes::{CHANGES_MAX, Change};
 use crate::row::integer;
 use crate::system::error::{self, DatabaseError, DatabaseErrorKind, URL_SETTING};

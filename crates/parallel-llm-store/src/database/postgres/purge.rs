@@ -13,7 +13,7 @@ use super::Database;
 use super::connection::Connection;
 use super::write_connection::Right;
 use crate::database::blocking::blocking;
-use crate::database::sql::session::Session;
+use crate::database::sql::parts::session::Session;
 
 /// Longest wait for a connection of its own.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);

@@ -12,7 +12,7 @@ use super::wire::Wire;
 use super::write_connection::{BEGIN_ANSWER_MAX, begin_reading, time};
 use crate::database::blocking::blocking;
 use crate::database::reply::{Read, Reply};
-use crate::database::sql::session::Reader;
+use crate::database::sql::parts::session::Reader;
 use crate::system::error::{self, DatabaseError, DatabaseErrorKind};
 
 /// How long a read waits for a connection.

@@ -2,7 +2,7 @@
 //!
 //! Only that: the schema may have tables of others, and the server's administrator may add indexes.
 
-use crate::database::sql::session::Reader;
+use crate::database::sql::parts::session::Reader;
 use crate::system::error::DatabaseError;
 use crate::upkeep::inspection;
 

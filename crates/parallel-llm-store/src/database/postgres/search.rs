@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use super::dialect::{POSTGRES, WORD_BYTES_MAX};
 use super::write_connection::Transaction;
-use crate::database::sql::session::Session as _;
-use crate::database::sql::value::values;
+use crate::database::sql::parts::session::Session as _;
+use crate::database::sql::parts::value::values;
 use crate::row::text_row::IndexedText;
 use crate::system::error::DatabaseError;
 

@@ -7,8 +7,8 @@ use tokio_postgres::Row;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use crate::database::sql::session::Columns;
-use crate::database::sql::value::{Value, damaged};
+use crate::database::sql::parts::session::Columns;
+use crate::database::sql::parts::value::{Value, damaged};
 use crate::system::error::DatabaseResult;
 
 type Converted<T> = Result<T, Box<dyn Error + Sync + Send>>;

@@ -2,9 +2,9 @@
 
 use parallel_llm_engine::{BatchId, Failure, PicoUsd};
 
-use super::columns::text;
-use super::session::{Reader, Row, Session};
-use super::value::{damaged, values};
+use super::parts::columns::text;
+use super::parts::session::{Reader, Row, Session};
+use super::parts::value::{damaged, values};
 use crate::batch::{Batch, BatchJob, BatchState, JobCost, JobFilter, JobState, JobsPage, NewBatch};
 use crate::row::job_row::{BatchSums, ClaimOwner, JobEndRow, JobRow, NewJobRow};
 use crate::row::ownership::Stamp;

@@ -6,10 +6,12 @@ use std::time::Instant;
 
 use parallel_llm_engine::RunPlan;
 
-use super::columns::{event, event_columns, piece, piece_columns, plan_column, run_columns, run_row, text};
+use super::parts::columns::{
+    event, event_columns, piece, piece_columns, plan_column, run_columns, run_row, text,
+};
+use super::parts::session::{Reader, Row};
+use super::parts::value::values;
 use super::seats::{self, facts_columns};
-use super::session::{Reader, Row};
-use super::value::values;
 use crate::row::call_row::{CallEnd, CallKey, CallSpend, FirstToken, SentCall, StoredCall};
 use crate::row::checksum;
 use crate::row::integer;

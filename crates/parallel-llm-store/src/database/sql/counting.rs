@@ -2,13 +2,13 @@
 
 use parallel_llm_engine::RunId;
 
-use super::columns::{
+use super::parts::columns::{
     RUN_COLUMNS, bound, listed_columns, listed_run, plan_column, run_columns, run_row, text,
 };
-use super::dialect::Dialect;
+use super::parts::dialect::Dialect;
+use super::parts::session::{Reader, Row, Session};
+use super::parts::value::{Value, values};
 use super::runs::list;
-use super::session::{Reader, Row, Session};
-use super::value::{Value, values};
 use crate::row::counted_run::{CountChanges, CountKey, counted_runs};
 use crate::row::filter::{CountFilter, PostingRange};
 use crate::row::run_row::{ListedRun, StoredRow};

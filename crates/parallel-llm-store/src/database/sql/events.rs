@@ -7,9 +7,9 @@ use parallel_llm_engine::RunId;
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 
-use super::columns::{event, event_columns, piece, piece_columns, text_within};
-use super::session::{Reader, Session};
-use super::value::values;
+use super::parts::columns::{event, event_columns, piece, piece_columns, text_within};
+use super::parts::session::{Reader, Session};
+use super::parts::value::values;
 use crate::ledger::LedgerRows;
 use crate::row::append_rows::AppendRows;
 use crate::row::event_row::{EventRow, PieceRow, slot_json};

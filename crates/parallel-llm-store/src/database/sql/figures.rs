@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use parallel_llm_engine::{Code, ModelRef};
 
-use super::columns;
-use super::session::{Reader, Row};
-use super::value::values;
+use super::parts::columns;
+use super::parts::session::{Reader, Row};
+use super::parts::value::values;
 use crate::history::figures::{CallFact, CallResult, HourSpend};
 use crate::row::{count, integer};
 use crate::system::error::DatabaseResult as Result;

@@ -2,10 +2,10 @@
 
 use parallel_llm_engine::RunId;
 
-use super::columns::{self, ownership};
-use super::dialect::Dialect;
-use super::session::{Reader, Row, Session};
-use super::value::values;
+use super::parts::columns::{self, ownership};
+use super::parts::dialect::Dialect;
+use super::parts::session::{Reader, Row, Session};
+use super::parts::value::values;
 use crate::history::costs::{CostBy, CostLine, CostQuery};
 use crate::ledger::LedgerRows;
 use crate::row::call_row::{DaySpend, HeardCall, ProviderSpend, ReconciledCall, ReservedSum, SentCall};

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use parallel_llm_engine::RunId;
 
-use super::columns::{
+use super::parts::columns::{
     AFTER_ALL, bound, listed_columns, listed_run, ownership, ownership_columns, plan_column, run_columns,
     run_row, text,
 };
-use super::session::{Reader, Session};
-use super::value::{Value, values};
+use super::parts::session::{Reader, Session};
+use super::parts::value::{Value, values};
 use crate::row::filter::{RunPage, SameQuestion};
 use crate::row::new_run::{NewRun, keeps_texts, mode_name};
 use crate::row::ownership::{Ownership, Stamp};

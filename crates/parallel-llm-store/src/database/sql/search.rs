@@ -1,7 +1,7 @@
 //! Statements about what the index of words has. The index itself is each database's own.
 
-use super::session::{Reader, Session};
-use super::value::{damaged, values};
+use super::parts::session::{Reader, Session};
+use super::parts::value::{damaged, values};
 use crate::row::compressed::{decompressed, decompressed_to};
 use crate::row::count;
 use crate::row::text_row::{IndexScope, Passage, TextRow, WordMatching};

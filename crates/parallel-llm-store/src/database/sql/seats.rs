@@ -2,10 +2,10 @@
 
 use parallel_llm_engine::{RunId, SeatNumber};
 
-use super::columns;
+use super::parts::columns;
+use super::parts::session::{Reader, Row, Session};
+use super::parts::value::values;
 use super::runs::list;
-use super::session::{Reader, Row, Session};
-use super::value::values;
 use crate::row::append_rows::AppendRows;
 use crate::row::seat_fact::{SeatFact, StoredFact, TimedFact, kind_name};
 use crate::row::{count, integer};

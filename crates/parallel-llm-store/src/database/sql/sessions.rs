@@ -1,7 +1,7 @@
 //! Statements for sessions of browsers.
 
-use super::session::{Reader, Session};
-use super::value::values;
+use super::parts::session::{Reader, Session};
+use super::parts::value::values;
 use crate::access::sessions::{NewSession, SessionLimits, StoredSession};
 use crate::row::integer;
 use crate::system::error::DatabaseResult as Result;

@@ -2,8 +2,8 @@
 
 use parallel_llm_engine::PicoUsd;
 
-use super::session::{Reader, Row, Session};
-use super::value::{damaged, values};
+use super::parts::session::{Reader, Row, Session};
+use super::parts::value::{damaged, values};
 use crate::access::tokens::{StoredToken, Token, scopes_json};
 use crate::system::error::DatabaseResult as Result;
 

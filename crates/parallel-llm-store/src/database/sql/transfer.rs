@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use parallel_llm_engine::Failure;
 
-use super::columns::{ownership, ownership_columns};
-use super::session::{Reader, Session};
-use super::table::{Kind, TABLES, Table};
-use super::value::Value;
+use super::parts::columns::{ownership, ownership_columns};
+use super::parts::session::{Reader, Session};
+use super::parts::table::{Kind, TABLES, Table};
+use super::parts::value::Value;
 use crate::row::compressed::is_compressed;
 use crate::row::ownership::Ownership;
 use crate::system::error::DatabaseResult as Result;

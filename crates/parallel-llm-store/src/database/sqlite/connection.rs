@@ -7,9 +7,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{CachedStatement, Connection, OpenFlags, params_from_iter};
 
 use super::dialect::SQLITE;
-use crate::database::sql::dialect::Dialect;
-use crate::database::sql::session::{Reader, Row, Session, Take};
-use crate::database::sql::value::Value;
+use crate::database::sql::parts::dialect::Dialect;
+use crate::database::sql::parts::session::{Reader, Row, Session, Take};
+use crate::database::sql::parts::value::Value;
 use crate::system::clock;
 use crate::system::error::DatabaseError;
 

@@ -1,6 +1,6 @@
 //! The words of SQLite. A write transaction excludes every other, so nothing is locked.
 
-use crate::database::sql::dialect::Dialect;
+use crate::database::sql::parts::dialect::Dialect;
 use crate::row::ownership::LeaseRule;
 use crate::row::text_row::WordMatching;
 

@@ -4,8 +4,8 @@
 //! the positions. To remove words, the same words are passed to it again.
 
 use super::connection::Transaction;
-use crate::database::sql::session::Session;
-use crate::database::sql::value::values;
+use crate::database::sql::parts::session::Session;
+use crate::database::sql::parts::value::values;
 use crate::row::count;
 use crate::row::text_row::IndexedText;
 use crate::system::error::DatabaseError;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 
-use crate::database::sql::session::Columns;
-use crate::database::sql::value::Value;
+use crate::database::sql::parts::session::Columns;
+use crate::database::sql::parts::value::Value;
 use crate::system::error::DatabaseResult;
 
 impl Columns for Row<'_> {

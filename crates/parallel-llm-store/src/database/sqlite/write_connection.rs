@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use super::connection::{Transaction, open_for_writing, reader};
 use super::readers::Readers;
-use crate::database::sql::session::{Reader, Row};
-use crate::database::sql::value::values;
+use crate::database::sql::parts::session::{Reader, Row};
+use crate::database::sql::parts::value::values;
 use crate::row::ownership::ExtendedLeases;
 use crate::row::{count, integer};
 use crate::system::clock;

@@ -7,9 +7,10 @@ use crate::database::Transaction;
 use crate::row::event_batch::EventBatch;
 use crate::row::ownership::Stamp;
 use crate::system::error::DatabaseError;
+use crate::writer::append;
 use crate::writer::cached_run::CachedRun;
 use crate::writer::job::{Admission, Done};
-use crate::writer::{append, lease};
+use crate::writer::leases::lease;
 
 /// Most runs closed in one transaction; the others are found at the next look.
 pub(crate) const CLOSED_MAX: usize = 32;

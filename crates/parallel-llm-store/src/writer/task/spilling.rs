@@ -19,9 +19,9 @@ use crate::spill::{self, Spill, Unreadable};
 use crate::system::clock;
 use crate::system::error::DatabaseError;
 use crate::writer::cached_run::CachedRun;
-use crate::writer::held_leases::Moment;
 use crate::writer::job::{Admission, Done, Work};
-use crate::writer::lease::overtaken;
+use crate::writer::leases::held_leases::Moment;
+use crate::writer::leases::lease::overtaken;
 use crate::writer::{append, merge};
 
 /// Longest time for a file operation: a folder that does not respond must not block others.

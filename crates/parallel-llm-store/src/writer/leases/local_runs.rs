@@ -11,7 +11,7 @@ use crate::row::new_run::{NewRun, keeps_texts};
 use crate::system::error;
 
 /// Most runs kept for each purpose, more than can be in progress; beyond that the oldest is dropped.
-pub(super) const RUNS_MAX: usize = 4_096;
+pub(crate) const RUNS_MAX: usize = 4_096;
 
 /// The runs of this process.
 #[derive(Debug, Default)]
@@ -46,12 +46,12 @@ impl LocalRuns {
     }
 
     /// The plan of a run without events.
-    pub(super) fn opened(&self, run_id: RunId) -> Option<Arc<NewRun>> {
+    pub(crate) fn opened(&self, run_id: RunId) -> Option<Arc<NewRun>> {
         self.0.lock().opened.get(&run_id).map(Arc::clone)
     }
 
     /// Drops the plan of a run that has been written, or never will be.
-    pub(super) fn begun(&self, run_id: RunId) {
+    pub(crate) fn begun(&self, run_id: RunId) {
         self.0.lock().opened.remove(&run_id);
     }
 
@@ -61,7 +61,7 @@ impl LocalRuns {
     }
 
     /// Records whether a run's texts are stored.
-    pub(super) fn note_texts(&self, run_id: RunId, keeps_texts: bool) {
+    pub(crate) fn note_texts(&self, run_id: RunId, keeps_texts: bool) {
         let mut runs = self.0.lock();
         if keeps_texts {
             runs.without_texts.remove(&run_id);
@@ -74,7 +74,7 @@ impl LocalRuns {
     }
 
     /// Forgets a run that is closed.
-    pub(super) fn closed(&self, run_id: RunId) {
+    pub(crate) fn closed(&self, run_id: RunId) {
         self.0.lock().without_texts.remove(&run_id);
     }
 
@@ -84,7 +84,7 @@ impl LocalRuns {
     }
 
     /// Records a notice. The first one stays, since it explains those that follow.
-    pub(super) fn put_notice(&self, run_id: RunId, notice: Warning) {
+    pub(crate) fn put_notice(&self, run_id: RunId, notice: Warning) {
         let mut runs = self.0.lock();
         if runs.notices.len() >= RUNS_MAX {
             runs.notices.pop_first();

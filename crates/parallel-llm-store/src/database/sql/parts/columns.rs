@@ -12,10 +12,10 @@ use crate::row::run_row::{ListedRun, RunRow, StoredRow};
 use crate::system::error::DatabaseResult as Result;
 
 /// Sorts after every run id, which consists of digits and upper-case letters.
-pub(super) const AFTER_ALL: &str = "~";
+pub(crate) const AFTER_ALL: &str = "~";
 
 /// The end of a range of ids that has this run after it.
-pub(super) fn bound(before: Option<RunId>) -> String {
+pub(crate) fn bound(before: Option<RunId>) -> String {
     before.map_or_else(|| AFTER_ALL.to_owned(), |run_id| run_id.to_string())
 }
 
@@ -25,7 +25,7 @@ macro_rules! plan_column {
         "COALESCE((SELECT body FROM texts WHERE texts.run_id = runs.run_id AND hash = ''), '')"
     };
 }
-pub(super) use plan_column;
+pub(crate) use plan_column;
 
 /// The columns that [`ownership`] reads.
 macro_rules! ownership_columns {
@@ -33,7 +33,7 @@ macro_rules! ownership_columns {
         "owner, lease_until_ms, closed_at_ms IS NOT NULL"
     };
 }
-pub(super) use ownership_columns;
+pub(crate) use ownership_columns;
 
 /// The columns that [`run_row`] reads.
 macro_rules! run_columns {
@@ -42,23 +42,23 @@ macro_rules! run_columns {
          decided_at_ms, closed_at_ms, asked_by, last_seq, models, checksum"
     };
 }
-pub(super) use run_columns;
+pub(crate) use run_columns;
 
 /// The number of columns in [`run_columns`].
-pub(super) const RUN_COLUMNS: usize = 15;
+pub(crate) const RUN_COLUMNS: usize = 15;
 
 /// The columns that [`listed_run`] reads.
 macro_rules! listed_columns {
     () => {
         concat!(
-            $crate::database::sql::columns::ownership_columns!(),
+            $crate::database::sql::parts::columns::ownership_columns!(),
             ", ",
-            $crate::database::sql::columns::run_columns!(),
+            $crate::database::sql::parts::columns::run_columns!(),
             ", EXISTS (SELECT 1 FROM calls WHERE calls.run_id = runs.run_id AND calls.cost_pico_usd IS NULL)"
         )
     };
 }
-pub(super) use listed_columns;
+pub(crate) use listed_columns;
 
 /// The columns that [`event`] reads.
 macro_rules! event_columns {
@@ -66,7 +66,7 @@ macro_rules! event_columns {
         "seq, elapsed_ms, at_ms, body, checksum"
     };
 }
-pub(super) use event_columns;
+pub(crate) use event_columns;
 
 /// The columns that [`piece`] reads.
 macro_rules! piece_columns {
@@ -74,10 +74,10 @@ macro_rules! piece_columns {
         "place, attempt, start, text, at_ms, checksum"
     };
 }
-pub(super) use piece_columns;
+pub(crate) use piece_columns;
 
 /// Reads [`ownership_columns`], starting at this column.
-pub(super) fn ownership(row: &Row<'_>, first: usize) -> Result<Ownership> {
+pub(crate) fn ownership(row: &Row<'_>, first: usize) -> Result<Ownership> {
     Ok(Ownership {
         owner: row.get(first)?,
         lease_until_ms: row.get(first + 1)?,
@@ -87,7 +87,7 @@ pub(super) fn ownership(row: &Row<'_>, first: usize) -> Result<Ownership> {
 }
 
 /// Reads [`run_columns`], starting at this column.
-pub(super) fn run_row(row: &Row<'_>, first: usize) -> Result<StoredRow> {
+pub(crate) fn run_row(row: &Row<'_>, first: usize) -> Result<StoredRow> {
     let columns = RunRow {
         run_id: row.get(first)?,
         status: row.get(first + 1)?,
@@ -108,7 +108,7 @@ pub(super) fn run_row(row: &Row<'_>, first: usize) -> Result<StoredRow> {
 }
 
 /// Reads [`listed_columns`].
-pub(super) fn listed_run(row: &Row<'_>) -> Result<ListedRun> {
+pub(crate) fn listed_run(row: &Row<'_>) -> Result<ListedRun> {
     Ok(ListedRun {
         ownership: ownership(row, 0)?,
         stored: run_row(row, 3)?,
@@ -117,7 +117,7 @@ pub(super) fn listed_run(row: &Row<'_>) -> Result<ListedRun> {
 }
 
 /// Reads [`event_columns`], starting at this column.
-pub(super) fn event(row: &Row<'_>, first: usize) -> Result<EventRow> {
+pub(crate) fn event(row: &Row<'_>, first: usize) -> Result<EventRow> {
     Ok(EventRow {
         seq: row.get(first)?,
         elapsed_ms: row.get(first + 1)?,
@@ -128,7 +128,7 @@ pub(super) fn event(row: &Row<'_>, first: usize) -> Result<EventRow> {
 }
 
 /// Reads [`piece_columns`], starting at this column.
-pub(super) fn piece(row: &Row<'_>, first: usize) -> Result<PieceRow> {
+pub(crate) fn piece(row: &Row<'_>, first: usize) -> Result<PieceRow> {
     Ok(PieceRow {
         slot: row.get(first)?,
         attempt: row.get(first + 1)?,
@@ -140,22 +140,22 @@ pub(super) fn piece(row: &Row<'_>, first: usize) -> Result<PieceRow> {
 }
 
 /// Reads an enum value, such as a status, from a text column.
-pub(super) fn word<T>(row: &Row<'_>, column: usize, read: fn(Json) -> serde_json::Result<T>) -> Result<T> {
+pub(crate) fn word<T>(row: &Row<'_>, column: usize, read: fn(Json) -> serde_json::Result<T>) -> Result<T> {
     read(row.get::<&str>(column)?.into()).map_err(damaged)
 }
 
 /// Reads a model from two adjacent columns, `provider` and `model`.
-pub(super) fn model(row: &Row<'_>, column: usize) -> Result<ModelRef> {
+pub(crate) fn model(row: &Row<'_>, column: usize) -> Result<ModelRef> {
     Ok(ModelRef { provider: ProviderId(row.get(column)?), model: row.get(column + 1)? })
 }
 
 /// Reads a text that may be compressed.
-pub(super) fn text(row: &Row<'_>, column: usize) -> Result<String> {
+pub(crate) fn text(row: &Row<'_>, column: usize) -> Result<String> {
     Ok(decompressed(row.get(column)?))
 }
 
 /// Reads a text of at most this many bytes, if they are known, that may be compressed.
-pub(super) fn text_within(row: &Row<'_>, column: usize, bytes: Option<u64>) -> Result<String> {
+pub(crate) fn text_within(row: &Row<'_>, column: usize, bytes: Option<u64>) -> Result<String> {
     Ok(decompressed_within(row.get(column)?, bytes.unwrap_or(TEXT_BYTES_MAX)))
 }
 

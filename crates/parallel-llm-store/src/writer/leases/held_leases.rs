@@ -70,7 +70,7 @@ impl Moment {
 }
 
 impl HeldLeases {
-    pub(super) fn new(length: Duration, ends: bool) -> Self {
+    pub(crate) fn new(length: Duration, ends: bool) -> Self {
         Self {
             leases: Mutex::default(),
             length,
@@ -81,7 +81,7 @@ impl HeldLeases {
     }
 
     /// The database extended the lease of a run; it was asked at this moment or later.
-    pub(super) fn extended(&self, run_id: RunId, epoch: u64, since: Moment) {
+    pub(crate) fn extended(&self, run_id: RunId, epoch: u64, since: Moment) {
         let mut leases = self.leases.lock();
         if leases.held.len() >= RUNS_MAX && !leases.held.contains_key(&run_id) {
             leases.held.pop_first();
@@ -109,7 +109,7 @@ impl HeldLeases {
     }
 
     /// Another process has taken the run over since this epoch.
-    pub(super) fn overtake(&self, run_id: RunId, epoch: u64) {
+    pub(crate) fn overtake(&self, run_id: RunId, epoch: u64) {
         let mut leases = self.leases.lock();
         if leases.held.get(&run_id).is_some_and(|held| held.epoch <= epoch) {
             leases.held.remove(&run_id);
@@ -132,7 +132,7 @@ impl HeldLeases {
     }
 
     /// Forgets the lease of a run that is closed.
-    pub(super) fn drop_lease(&self, run_id: RunId) {
+    pub(crate) fn drop_lease(&self, run_id: RunId) {
         self.leases.lock().held.remove(&run_id);
     }
 
@@ -150,7 +150,7 @@ impl HeldLeases {
     }
 
     /// Notes whether this process may have claimed jobs.
-    pub(super) fn set_jobs(&self, has_jobs: bool) {
+    pub(crate) fn set_jobs(&self, has_jobs: bool) {
         self.has_jobs.store(has_jobs, Ordering::SeqCst);
     }
 

@@ -72,7 +72,7 @@ struct Demand<'a> {
 }
 
 /// Refuses a run, or a further part of one, that could exceed a limit.
-pub(super) fn check_run(
+pub(crate) fn check_run(
     reader: &Reader<'_>,
     plan: &RunPlan,
     limits: &[DayLimit],

@@ -17,7 +17,7 @@ const RUNS_MAX: i64 = 64;
 const LEFT_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Refuses a run whose question was answered under its key, is being answered, or has answers in an unfinished run.
-pub(super) fn check(
+pub(crate) fn check(
     reader: &Reader<'_>,
     plan: &RunPlan,
     now_ms: i64,

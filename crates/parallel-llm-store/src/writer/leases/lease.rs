@@ -21,7 +21,7 @@ pub(crate) const EPOCH_FIRST: u64 = 1;
 
 /// Gives the run to the process of this stamp. Refused if another process is still running it, or if its newest event
 /// is no longer `seq`.
-pub(super) fn take_over(
+pub(crate) fn take_over(
     transaction: &mut Transaction,
     run_id: RunId,
     seq: Option<u64>,
@@ -54,7 +54,7 @@ pub(super) fn take_over(
 
 /// Releases a run with the status of its newest event, so that anybody can continue it. Does nothing if another process
 /// has taken it over.
-pub(super) fn release(transaction: &mut Transaction, lease: Lease) -> Result<(), DatabaseError> {
+pub(crate) fn release(transaction: &mut Transaction, lease: Lease) -> Result<(), DatabaseError> {
     transaction.lock_run(&lease.run_id.to_string())?;
     let Some(mut stored) = transaction.reader().run_row(lease.run_id)? else { return Ok(()) };
     let is_sound = stored.is_sound();
@@ -72,7 +72,7 @@ pub(super) fn release(transaction: &mut Transaction, lease: Lease) -> Result<(),
 }
 
 /// The failure of a write under an old epoch.
-pub(super) fn overtaken(run_id: RunId) -> Failure {
+pub(crate) fn overtaken(run_id: RunId) -> Failure {
     error::refused(format!("the run {run_id} has been taken over, or is closed: nothing was written"))
         .with_next(Operation::ShowRun)
 }

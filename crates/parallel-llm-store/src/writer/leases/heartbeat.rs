@@ -10,18 +10,18 @@ use parallel_llm_engine::RunId;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use super::WriterTimes;
 use super::held_leases::{HeldLeases, Moment};
 use crate::database::WriteConnection;
 use crate::row::ownership::Owner;
 use crate::system::error::DatabaseError;
+use crate::writer::WriterTimes;
 
 /// The part of a lease that one attempt may wait for locks of others.
 const LOCK_WAIT_PART: u32 = 6;
 
 /// The heartbeat of a store.
 #[derive(Debug)]
-pub(super) struct Heartbeat {
+pub(crate) struct Heartbeat {
     connection: WriteConnection,
     times: WriterTimes,
     leases: Arc<HeldLeases>,
@@ -30,7 +30,7 @@ pub(super) struct Heartbeat {
 }
 
 impl Heartbeat {
-    pub(super) fn new(
+    pub(crate) fn new(
         connection: WriteConnection,
         times: WriterTimes,
         leases: Arc<HeldLeases>,
@@ -40,7 +40,7 @@ impl Heartbeat {
     }
 
     /// Beats until it is stopped.
-    pub(super) async fn run(mut self, stop: CancellationToken) {
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(self.times.heartbeat);
         // Missed heartbeats are not made up for, since one is as good as three.
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -19,7 +19,7 @@ pub(crate) enum Value<'a> {
 
 /// The values of a statement's parameters.
 macro_rules! values {
-    ($($value:expr),* $(,)?) => { [$($crate::database::sql::value::Value::from($value)),*] };
+    ($($value:expr),* $(,)?) => { [$($crate::database::sql::parts::value::Value::from($value)),*] };
 }
 pub(crate) use values;
 
