@@ -13,7 +13,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::anonymizer::Anonymizer;
-use super::{Diagnosis, Doctor, VERSION};
+use super::diagnosis::Diagnosis;
+use super::instruments::{Doctor, VERSION};
 use parallel_llm_settings::clock;
 
 /// The most lines of the log, the newest ones.

@@ -9,7 +9,8 @@ use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
 use serde::Serialize;
 
-use super::{Doctor, Finding, Health};
+use super::finding::{Finding, Health};
+use super::instruments::Doctor;
 use crate::models::check::NamedModel;
 use crate::report::{ErrorReport, Report, SeatReport};
 use crate::runs::RunHandle;

@@ -1,8 +1,9 @@
 //! Local model servers that could be asked.
 
-use super::{Doctor, Finding};
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::Doctor;
 
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let servers = doctor.configured.lists.local_servers().await;
     if servers.is_empty() {
         return vec![Finding::ok("none found running")];

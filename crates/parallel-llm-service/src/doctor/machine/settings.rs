@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::request::persona;
 
-use super::system::{OTHERS, OTHERS_WRITE, foreign_owner, mode, quoted};
-use super::{Doctor, Finding, Health, aside};
+use crate::doctor::finding::{Finding, Health};
+use crate::doctor::instruments::{Doctor, aside};
+use crate::doctor::system::{OTHERS, OTHERS_WRITE, foreign_owner, mode, quoted};
 
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let settings = &doctor.settings;
     let named = [("your own", &settings.user_file), ("the project's", &settings.project_file)];
     let found: Vec<String> = named

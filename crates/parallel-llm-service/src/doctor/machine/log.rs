@@ -1,9 +1,10 @@
 //! The log: its destination, and who else may read it.
 
-use super::system::{OTHERS, mode, quoted, size};
-use super::{Doctor, Finding, aside};
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::{Doctor, aside};
+use crate::doctor::system::{OTHERS, mode, quoted, size};
 
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let settings = &doctor.settings;
     let level = settings.log_level.clone();
     let Some(path) = settings.log_file.clone() else {

@@ -6,19 +6,20 @@ use std::time::Duration;
 use parallel_llm_engine::{Failure, RunStatus};
 use parallel_llm_store::{CheckDepth, DatabaseState, Integrity, RunFilter, SpillState};
 
-use super::system::size;
-use super::{Depth, Doctor, Finding, Health};
+use crate::doctor::finding::{Finding, Health};
+use crate::doctor::instruments::{Depth, Doctor};
+use crate::doctor::system::size;
 
 /// The most interrupted runs counted. More would say the same.
 const INTERRUPTED_MAX: usize = 100;
 /// The time limit of the quick check: enough for some hundred megabytes.
 const QUICK_MAX: Duration = Duration::from_millis(1_200);
 /// The time limit of the deep check: enough for some tens of gigabytes.
-pub(super) const WHOLE_MAX: Duration = Duration::from_secs(300);
+pub(crate) const WHOLE_MAX: Duration = Duration::from_secs(300);
 /// The size above which a write-ahead log is reported. It is checkpointed at 32 MB, unless a reader keeps it open.
 const LOG_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
-pub(super) async fn examine(doctor: &Doctor, depth: Depth) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor, depth: Depth) -> Vec<Finding> {
     match inspect(doctor, depth).await {
         Ok(findings) => findings,
         Err(failure) => vec![Finding::failed(failure.message.clone(), failure.next_steps())],

@@ -1,8 +1,9 @@
 //! The program's version and platform.
 
-use super::{Finding, VERSION};
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::VERSION;
 
-pub(super) fn examine() -> Vec<Finding> {
+pub(crate) fn examine() -> Vec<Finding> {
     use std::env::consts::{ARCH, OS};
     vec![Finding::ok(format!("parallel-llm-mcp {VERSION} on {OS} {ARCH}"))]
 }

@@ -4,7 +4,8 @@ use parallel_llm_engine::plan::worst_case;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, ModelRef, PicoUsd, ProviderId};
 
-use super::{Doctor, Finding, Health, blocks_calls};
+use crate::doctor::finding::{Finding, Health, blocks_calls};
+use crate::doctor::instruments::Doctor;
 use crate::models::check::{CheckedModel, ModelState};
 use crate::models::find::ListLine;
 use crate::report::age::age;
@@ -12,7 +13,7 @@ use crate::report::age::age;
 /// The most models named in a shared finding; `models --check` names all.
 const NAMED_MAX: usize = 3;
 
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let model_check = doctor.configured.check().await;
     let count = |standing| model_check.models.iter().filter(|model| model.state == standing).count();
     let well = count(ModelState::Alive) + count(ModelState::Expiring);

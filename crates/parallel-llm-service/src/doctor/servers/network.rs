@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Doctor, Finding};
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::Doctor;
 use parallel_llm_settings::settings::{HostInfo, Proxy};
 
-pub(super) fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) fn examine(doctor: &Doctor) -> Vec<Finding> {
     let settings = &doctor.settings;
     let named: BTreeSet<_> =
         doctor.configured.models().into_iter().map(|named| named.model.provider).collect();

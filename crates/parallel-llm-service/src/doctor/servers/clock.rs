@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use parallel_llm_engine::Failure;
 
-use super::{Doctor, Finding};
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::Doctor;
 use parallel_llm_settings::clock::unix_ms;
 
 /// The smallest reported difference: certificates, run leases and daily budgets depend on the clock. Network delay and
 /// the whole seconds that providers report are far below it.
 const SKEW_MS_MAX: u64 = 30_000;
 
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let named: BTreeSet<_> =
         doctor.configured.models().into_iter().map(|named| named.model.provider).collect();
     let providers = doctor.providers().all().filter(|provider| named.contains(&provider.id));

@@ -1,10 +1,11 @@
 //! The tokens that HTTP accepts.
 
-use super::{Doctor, Finding};
 use crate::access::TokenState;
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::Doctor;
 
 /// The check of the database reports why it cannot be read.
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let Ok(tokens) = doctor.access.list_tokens().await else { return Vec::new() };
     let active = tokens.iter().filter(|token| token.state == TokenState::Active).count();
     let over = tokens.len() - active;

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use super::system::quoted;
-use super::{Doctor, Finding};
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::Doctor;
+use crate::doctor::system::quoted;
 use parallel_llm_install::clients::{self, Client, Content, InstallState, Installed, Reach};
 
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let wall_ms = doctor.settings.client_wall_ms;
     let Some(paths) = doctor.settings.config_paths.clone() else { return Vec::new() };
     let read = move || {

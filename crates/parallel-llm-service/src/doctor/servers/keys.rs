@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use parallel_llm_engine::{Failure, ProviderId};
 
-use super::{Doctor, Finding};
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::Doctor;
 use parallel_llm_settings::settings::ProviderKey;
 
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let named = doctor.configured.models();
     let providers: BTreeSet<&ProviderId> = named.iter().map(|named| &named.model.provider).collect();
     // Concurrently: each may have a slow key command.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{Finding, Health};
+use crate::doctor::finding::{Finding, Health};
 
 /// The address that the help of `serve` suggests.
 const SUGGESTED: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8930);
@@ -17,7 +17,7 @@ const ANSWER_BYTES_MAX: usize = 8 * 1024;
 /// A text that every answer of this program contains.
 const OURS: &str = "parallel-llm-mcp";
 
-pub(super) async fn examine() -> Vec<Finding> {
+pub(crate) async fn examine() -> Vec<Finding> {
     vec![address(SUGGESTED).await]
 }
 

@@ -1,12 +1,13 @@
 //! The collector of telemetry: whether it takes what it is sent.
 
-use super::{Doctor, Finding};
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::Doctor;
 
 /// An export without spans, which changes nothing at the collector.
 const NOTHING: &[u8] = br#"{"resourceSpans":[]}"#;
 
 /// Reports nothing if nothing is exported, as on most machines.
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let telemetry = &doctor.settings.telemetry;
     let told = match (&telemetry.endpoint, &doctor.post_telemetry) {
         (_, Some(post)) => match post("v1/traces", NOTHING.to_vec()).await {

@@ -3,8 +3,9 @@
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use super::system::{OTHERS, Room, foreign_owner, mode, quoted, room, size, unsafe_file_system};
-use super::{Doctor, Finding, aside};
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::{Doctor, aside};
+use crate::doctor::system::{OTHERS, Room, foreign_owner, mode, quoted, room, size, unsafe_file_system};
 use crate::runs::calibration::{REMEDY, table_of};
 use parallel_llm_settings::private_files;
 
@@ -19,7 +20,7 @@ const ENTRIES_MAX: usize = 10_000;
 const ELSEWHERE: &str = "set `PARALLEL_LLM_DATA_DIR` to another folder";
 
 /// The data folder.
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let folder = doctor.settings.data_dir.clone();
     aside(move || {
         let mut findings = folder_findings(&folder, ELSEWHERE);
@@ -39,7 +40,7 @@ fn calibration(folder: &Path) -> Option<Finding> {
 }
 
 /// The output folder, if it is not in the data folder.
-pub(super) async fn examine_output(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine_output(doctor: &Doctor) -> Vec<Finding> {
     let (folder, data_dir) = (doctor.history.output_dir.clone(), doctor.settings.data_dir.clone());
     if !doctor.settings.files {
         return vec![Finding::ok("no files are written (`files` is `off`)")];

@@ -7,7 +7,8 @@ use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::Credit;
 
-use super::{Doctor, Finding};
+use crate::doctor::finding::Finding;
+use crate::doctor::instruments::Doctor;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::ProviderSettings;
 
@@ -16,7 +17,7 @@ const CREDIT_MAX: Duration = Duration::from_secs(5);
 /// A key with fewer days left is reported: long enough to make another.
 const EXPIRES_SOON_DAYS: i64 = 14;
 
-pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let routers = doctor.settings.providers.iter().filter(|provider| provider.dialect.routes);
     let asked = routers.map(|provider| async move {
         findings(&provider.id, &provider.name, credit_of(doctor, provider).await)

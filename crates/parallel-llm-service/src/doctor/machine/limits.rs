@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::system::{self, Limits};
-use super::{Doctor, Finding, Health};
+use crate::doctor::finding::{Finding, Health};
+use crate::doctor::instruments::Doctor;
+use crate::doctor::system::{self, Limits};
 
 /// Open files beside the connections of calls: the database, the log, files of runs, standard streams, clients.
 const FILES_BESIDE: u64 = 64;
 
-pub(super) fn examine(doctor: &Doctor) -> Vec<Finding> {
+pub(crate) fn examine(doctor: &Doctor) -> Vec<Finding> {
     match system::limits() {
         None => vec![Finding::ok("this system does not report a limit of open files")],
         Some(limits) => vec![open_files(limits.open_files, calls(doctor)), memory(&limits)],
