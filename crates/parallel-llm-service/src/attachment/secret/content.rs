@@ -9,11 +9,15 @@ use std::path::Path;
 use parallel_llm_engine::text::safe;
 use serde_json::Value;
 
-use super::declared;
-use super::lines::{allows, has_content, mostly};
-use super::records::{is_htpasswd, is_netrc, is_pgpass};
-use super::value::{is_literal, is_secret, is_token, is_url_with_password, looks_random};
-use super::{anywhere, diff, is_template, name_sign, pem, shapes};
+use super::file_names::{is_template, name_sign};
+use super::formats::declared;
+use super::formats::diff;
+use super::formats::lines::{allows, has_content, mostly};
+use super::formats::programs::{holds_docker_login, holds_npm_token};
+use super::judgement::value::{is_literal, is_secret, is_token, is_url_with_password, looks_random};
+use super::keys::{pem, shapes};
+use super::places::anywhere;
+use super::places::records::{is_htpasswd, is_netrc, is_pgpass};
 
 /// The longest text in bytes that is parsed whole as the settings of a program. Those are a few kB.
 const PARSED_BYTES_MAX: usize = 256 * 1024;
@@ -144,35 +148,6 @@ fn known_format(path: &Path, text: &str) -> Option<&'static str> {
     };
     (found && !pairs.is_empty() && allows(pairs.len() + sections, lines.len()))
         .then_some("variables with secrets")
-}
-
-/// Whether npm settings contain a token or a password.
-pub(super) fn holds_npm_token(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes);
-    text.lines().any(|line| {
-        let Some((name, value)) = line.trim().split_once(['=', ':']) else { return false };
-        let (name, value) = match name {
-            // `//registry.npmjs.org/:_authToken=...` begins with a URL.
-            name if name.is_empty() || name.starts_with("//") => {
-                let Some((name, value)) = line.trim().rsplit_once('=') else { return false };
-                (name, value)
-            }
-            name => (name, value),
-        };
-        let named = ["_authToken", "_auth", "_password", "npmAuthToken", "npmAuthIdent"];
-        // `client_auth` of code is none.
-        let is_of_registry = line.trim().starts_with("//");
-        let is_named = |known: &&str| name.trim() == *known || (is_of_registry && name.ends_with(known));
-        named.iter().any(is_named) && is_literal(value)
-    })
-}
-
-/// Whether Docker settings hold a login. A file that cannot be parsed counts as one.
-pub(super) fn holds_docker_login(bytes: &[u8]) -> bool {
-    let Ok(settings) = serde_json::from_slice::<Value>(bytes) else { return true };
-    let logins = settings["auths"].as_object();
-    logins
-        .is_some_and(|logins| logins.values().any(|login| login.as_object().is_some_and(|it| !it.is_empty())))
 }
 
 fn docker_secret(text: &str) -> bool {

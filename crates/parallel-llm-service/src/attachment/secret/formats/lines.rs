@@ -4,16 +4,16 @@
 const FORMAT_LINES: usize = 5;
 
 /// Whether the line is neither blank nor a comment.
-pub(super) fn has_content(line: &str) -> bool {
+pub(crate) fn has_content(line: &str) -> bool {
     !line.is_empty() && !line.starts_with(['#', ';']) && !line.starts_with("//=")
 }
 
 /// Whether enough of all lines fit a format.
-pub(super) const fn allows(fitting: usize, all: usize) -> bool {
+pub(crate) const fn allows(fitting: usize, all: usize) -> bool {
     fitting > 0 && all - fitting <= all / FORMAT_LINES
 }
 
 /// Whether enough of the lines fit.
-pub(super) fn mostly(lines: &[&str], fits: impl Fn(&str) -> bool) -> bool {
+pub(crate) fn mostly(lines: &[&str], fits: impl Fn(&str) -> bool) -> bool {
     allows(lines.iter().filter(|line| fits(line)).count(), lines.len())
 }

@@ -11,9 +11,9 @@ use super::value::{self, is_literal, is_made_of_words, is_usual};
 use super::words::{is_number, reads_like_words, spelled_out};
 
 /// The longest value that is judged, in bytes.
-pub(super) const VALUE_BYTES_MAX: usize = 1_024;
+pub(crate) const VALUE_BYTES_MAX: usize = 1_024;
 /// The shortest key in code, in bytes.
-pub(super) const KEY_BYTES_MIN: usize = 16;
+pub(crate) const KEY_BYTES_MIN: usize = 16;
 /// Longer than a name or a word: a key in quotes, in bytes.
 const KEY_BYTES_MAX_OF_NAMES: usize = 24;
 /// The shortest password in code or prose, in bytes.
@@ -65,7 +65,7 @@ impl Kinds {
 }
 
 /// Whether a value is a secret where a program is configured.
-pub(super) fn configures(name: NameOfSecret, value: &str) -> bool {
+pub(crate) fn configures(name: NameOfSecret, value: &str) -> bool {
     match name {
         NameOfSecret::Password => is_password(value) || is_app_password(value),
         NameOfSecret::Token | NameOfSecret::Key => {
@@ -81,7 +81,7 @@ pub(super) fn configures(name: NameOfSecret, value: &str) -> bool {
 }
 
 /// Whether a value is a secret in any text, such as code.
-pub(super) fn is_strong(name: NameOfSecret, value: &str, is_quoted: bool) -> bool {
+pub(crate) fn is_strong(name: NameOfSecret, value: &str, is_quoted: bool) -> bool {
     if value.len() < MIXED_BYTES_MIN {
         return false;
     }
@@ -104,7 +104,7 @@ pub(super) fn is_strong(name: NameOfSecret, value: &str, is_quoted: bool) -> boo
 }
 
 /// Whether the name of a key has a name by chance for its value: many services make their keys so.
-pub(super) fn is_uuid_of_secret(value: &str) -> bool {
+pub(crate) fn is_uuid_of_secret(value: &str) -> bool {
     is_uuid(value) && !is_made_up(value) && different_digits(value) >= MIXED_BYTES_MIN
 }
 
@@ -122,7 +122,7 @@ fn is_mixed_in_quotes(value: &str) -> bool {
 }
 
 /// Whether a password mixes kinds of characters as no word and no name does, so that it needs no quotes.
-pub(super) fn is_mixed(value: &str) -> bool {
+pub(crate) fn is_mixed(value: &str) -> bool {
     let kinds = Kinds::of(value);
     if !(kinds.digit || kinds.lower && kinds.upper) || !is_of_a_password(value) {
         return false;
@@ -148,7 +148,7 @@ fn is_of_a_password(value: &str) -> bool {
 }
 
 /// Whether a password is one, and not a placeholder, a default or an expression.
-pub(super) fn is_password(value: &str) -> bool {
+pub(crate) fn is_password(value: &str) -> bool {
     value.len() >= PASSWORD_BYTES_MIN
         && value.len() <= VALUE_BYTES_MAX
         && is_literal(value)
@@ -160,7 +160,7 @@ pub(super) fn is_password(value: &str) -> bool {
 }
 
 /// `abcd efgh ijkl mnop`: groups of four by chance, as mail services make them for programs.
-pub(super) fn is_app_password(value: &str) -> bool {
+pub(crate) fn is_app_password(value: &str) -> bool {
     let groups: Vec<&str> = value.split(' ').take(APP_GROUPS_MAX + 1).collect();
     let is_group = |group: &&str| group.len() == 4 && group.bytes().all(|it| it.is_ascii_alphanumeric());
     (4..=APP_GROUPS_MAX).contains(&groups.len())
@@ -193,13 +193,13 @@ fn is_constant(value: &str) -> bool {
 }
 
 /// A value without the scheme of an authorization.
-pub(super) fn without_scheme(value: &str) -> &str {
+pub(crate) fn without_scheme(value: &str) -> &str {
     let schemes = ["Bearer ", "bearer ", "token ", "Token ", "Basic ", "Bearer%20", "SSWS ", "token="];
     schemes.iter().find_map(|scheme| value.strip_prefix(scheme)).unwrap_or(value).trim()
 }
 
 /// `Basic` and the Base64 of a user and a password.
-pub(super) fn is_basic(value: &str) -> bool {
+pub(crate) fn is_basic(value: &str) -> bool {
     let Some(pair) = value.strip_prefix("Basic ").or_else(|| value.strip_prefix("basic ")) else {
         return false;
     };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{by_content, by_name};
+use crate::attachment::secret::{by_content, by_name};
 
 /// The head and the end of a PEM block of this kind, in two pieces so that no scanner takes this file for a key.
 fn pem(kind: &str) -> String {

@@ -7,17 +7,17 @@
 
 use super::calls;
 use super::commands;
-use super::names::{Name, NameOfSecret};
-use super::randomness::{is_made_up, looks_made_by_machine};
 use super::records::Records;
 use super::set::{How, Set, clipped, value_of};
-use super::strength::{
+use crate::attachment::secret::formats::tables::Table;
+use crate::attachment::secret::judgement::names::{Name, NameOfSecret};
+use crate::attachment::secret::judgement::randomness::{is_made_up, looks_made_by_machine};
+use crate::attachment::secret::judgement::strength::{
     KEY_BYTES_MIN, VALUE_BYTES_MAX, configures, is_app_password, is_basic, is_mixed, is_password, is_strong,
     is_uuid_of_secret, without_scheme,
 };
-use super::tables::Table;
-use super::value::{is_made_of_words, is_usual};
-use super::words::spelled_out;
+use crate::attachment::secret::judgement::value::{is_made_of_words, is_usual};
+use crate::attachment::secret::judgement::words::spelled_out;
 
 /// The longest name of a variable, in bytes. A longer word is data.
 const NAME_BYTES_MAX: usize = 80;
@@ -85,7 +85,7 @@ const SEED_LETTERS_MIN: usize = 3;
 const CLAUSES: &[&str] = &["identified by ", " password ", "identified with mysql_native_password by "];
 
 /// The position of the first secret; `is_settings` for a text of a kind that configures programs.
-pub(super) fn find(text: &str, is_settings: bool) -> Option<usize> {
+pub(crate) fn find(text: &str, is_settings: bool) -> Option<usize> {
     let mut above = None;
     let (mut table, mut records) = (Table::default(), Records::default());
     let mut start = 0;

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::{by_content, by_name};
+use crate::attachment::secret::{by_content, by_name};
 
 /// Lines with a secret, one of a kind.
 const SECRETS: &[&str] = &[

@@ -2,11 +2,11 @@
 //!
 //! What always holds: only texts in quotes count, as many of them as a call has.
 
-use super::randomness::{is_made_up, looks_made_by_machine};
-use super::references::is_reference;
 use super::set::clipped;
-use super::strength::is_mixed;
-use super::value::{is_literal, is_made_of_words};
+use crate::attachment::secret::judgement::randomness::{is_made_up, looks_made_by_machine};
+use crate::attachment::secret::judgement::references::is_reference;
+use crate::attachment::secret::judgement::strength::is_mixed;
+use crate::attachment::secret::judgement::value::{is_literal, is_made_of_words};
 
 /// The most calls of a line, and the most texts of a call, that are read.
 const CALLS_MAX: usize = 16;

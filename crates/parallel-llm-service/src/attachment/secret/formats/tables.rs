@@ -3,9 +3,9 @@
 //! What always holds: a row counts only below a line of names that has as many cells, and only the last such line is kept.
 
 use super::lines::allows;
-use super::names::NameOfSecret;
-use super::strength::{is_mixed, is_strong};
-use super::value::is_literal;
+use crate::attachment::secret::judgement::names::NameOfSecret;
+use crate::attachment::secret::judgement::strength::{is_mixed, is_strong};
+use crate::attachment::secret::judgement::value::is_literal;
 
 /// Columns of an exported table that hold secrets.
 const SECRET_COLUMNS: &[&str] = &[
@@ -28,7 +28,7 @@ const LINE_BYTES_MAX: usize = 8 * 1024;
 
 /// The names of the last table, as far as one of them is that of a secret.
 #[derive(Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     head: Option<Head>,
 }
 
@@ -40,7 +40,7 @@ struct Head {
 
 impl Table {
     /// Whether the next line is a row with a secret.
-    pub(super) fn holds_secret(&mut self, line: &str) -> bool {
+    pub(crate) fn holds_secret(&mut self, line: &str) -> bool {
         if line.len() > LINE_BYTES_MAX {
             return false;
         }

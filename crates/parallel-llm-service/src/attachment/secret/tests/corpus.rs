@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::{by_content, by_name};
+use crate::attachment::secret::{by_content, by_name};
 
 /// Makes keys, the same in each run.
 struct Keys(u64);

@@ -2,7 +2,7 @@
 //!
 //! What always holds: only the beginning of the text after a name is read, so reading takes linear time.
 
-use super::strength::VALUE_BYTES_MAX;
+use crate::attachment::secret::judgement::strength::VALUE_BYTES_MAX;
 
 /// The longest type between a name and its value, in bytes: `&'static str`.
 const TYPE_BYTES_MAX: usize = 48;

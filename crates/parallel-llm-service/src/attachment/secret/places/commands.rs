@@ -5,8 +5,8 @@
 use std::sync::LazyLock;
 
 use super::set::{clipped, value_of};
-use super::strength::{is_mixed, is_password};
-use super::words::is_number;
+use crate::attachment::secret::judgement::strength::{is_mixed, is_password};
+use crate::attachment::secret::judgement::words::is_number;
 
 /// Where a command takes its password.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -40,7 +40,7 @@ const PLACEHOLDERS: &[&str] = &[
 ];
 
 /// Whether a text seems to be made up by a person in place of a key.
-pub(super) fn is_made_up(text: &str) -> bool {
+pub(crate) fn is_made_up(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     PLACEHOLDERS.iter().any(|word| lower.contains(word))
         || is_published(text)
@@ -48,7 +48,7 @@ pub(super) fn is_made_up(text: &str) -> bool {
 }
 
 /// Whether a text seems to be made by a machine that chose each letter by chance.
-pub(super) fn looks_made_by_machine(text: &str) -> bool {
+pub(crate) fn looks_made_by_machine(text: &str) -> bool {
     let bytes = text.as_bytes();
     if bytes.len() < BYTES_MIN || longest_run(bytes) > RUN_MAX || is_uuid(text) {
         return false;
@@ -99,7 +99,7 @@ const fn kind(byte: u8) -> LetterKind {
 }
 
 /// Whether a text repeats few letters. Enough where its place says the rest.
-pub(super) fn is_varied(text: &str) -> bool {
+pub(crate) fn is_varied(text: &str) -> bool {
     text.len() >= BYTES_MIN && different(text.as_bytes()) >= 8
 }
 

@@ -50,12 +50,12 @@ pub(super) fn reads_like_words(text: &str) -> bool {
     pairs < PAIRS_MIN || usual * 100 >= USUAL_PAIRS_PERCENT_MIN * pairs
 }
 
-pub(super) fn is_number(value: &str) -> bool {
+pub(crate) fn is_number(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_' | b':'))
 }
 
 /// A password with the letters that its digits and signs stand for.
-pub(super) fn spelled_out(value: &str) -> String {
+pub(crate) fn spelled_out(value: &str) -> String {
     let letter = |it: char| match it {
         '0' => 'o',
         '1' | '!' => 'i',

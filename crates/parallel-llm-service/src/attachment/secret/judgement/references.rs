@@ -118,7 +118,7 @@ pub(super) fn is_published(text: &str) -> bool {
 }
 
 /// Whether a value refers to another place, or is public, encrypted or a digest.
-pub(super) fn is_reference(value: &str) -> bool {
+pub(crate) fn is_reference(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let begins = |known: &[&str]| known.iter().any(|head| lower.starts_with(head));
     if FILES.iter().any(|file| lower.ends_with(file)) {

@@ -311,7 +311,7 @@ const SECRET_NAMES: &[&str] = &[
 
 /// What a name says that its value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NameOfSecret {
+pub(crate) enum NameOfSecret {
     Password,
     Token,
     Key,
@@ -319,19 +319,19 @@ pub(super) enum NameOfSecret {
 
 impl NameOfSecret {
     /// The kind of secret that has this name; `None` if it is the name of none.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(crate) fn of(name: &str) -> Option<Self> {
         Name::of(name).kind()
     }
 }
 
 /// The words of a name, in lower case.
-pub(super) struct Name {
+pub(crate) struct Name {
     words: Vec<String>,
 }
 
 impl Name {
     /// The words of a variable's name, which may be written `API_KEY`, `api-key` or `apiKey`.
-    pub(super) fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         let mut spaced = String::new();
         let mut was_lower = false;
         for letter in name.chars() {
@@ -418,12 +418,12 @@ impl Name {
     }
 
     /// Whether a function of this name reads a secret or asks for it.
-    pub(super) fn reads(&self) -> bool {
+    pub(crate) fn reads(&self) -> bool {
         self.words.first().is_some_and(|first| READING.contains(&first.as_str()))
     }
 
     /// Whether the last word says what the value is: a key, a token or a secret.
-    pub(super) fn ends_with_secret(&self) -> bool {
+    pub(crate) fn ends_with_secret(&self) -> bool {
         let ends = |last: &String| ["key", "token", "secret"].iter().any(|end| last.ends_with(end));
         self.words.last().is_some_and(ends)
     }

@@ -5,18 +5,18 @@
 use std::path::PathBuf;
 
 /// The changes of one file.
-pub(super) struct ChangedFile {
-    pub(super) path: PathBuf,
+pub(crate) struct ChangedFile {
+    pub(crate) path: PathBuf,
     /// The lines it has afterwards, as far as the diff shows them.
-    pub(super) after: String,
+    pub(crate) after: String,
     /// The lines that are taken out.
-    pub(super) removed: String,
+    pub(crate) removed: String,
     /// Whether any line is added or taken out.
-    pub(super) is_changed: bool,
+    pub(crate) is_changed: bool,
 }
 
 /// The files of a unified diff, in order.
-pub(super) fn files(text: &str) -> Vec<ChangedFile> {
+pub(crate) fn files(text: &str) -> Vec<ChangedFile> {
     let mut files: Vec<ChangedFile> = Vec::new();
     let mut old = None;
     let mut is_in_hunk = false;

@@ -24,7 +24,7 @@ const FIELD_BYTES_MAX: usize = 256;
 const LINE_BYTES_MAX: usize = 4096;
 
 /// Whether a text holds a private key.
-pub(super) fn holds_private_key(text: &str) -> bool {
+pub(crate) fn holds_private_key(text: &str) -> bool {
     blocks(text).any(|(label, body)| KEY_LABELS.iter().any(|key| label.contains(key)) && has_body(body))
         || holds_key_of_web(text)
         || KEY_HEADS.iter().any(|head| {
@@ -45,7 +45,7 @@ fn holds_key_of_web(text: &str) -> bool {
 }
 
 /// Whether the file holds PEM and only public parts.
-pub(super) fn is_public(bytes: &[u8]) -> bool {
+pub(crate) fn is_public(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let mut labels = blocks(&text).map(|(label, _)| label).peekable();
     let is_public = |label: &str| {

@@ -1,6 +1,6 @@
 //! Lines of files of passwords, alone or among other text: `.netrc`, `.pgpass`, `htpasswd` and `shadow`.
 
-use super::strength::{is_mixed, is_password};
+use crate::attachment::secret::judgement::strength::{is_mixed, is_password};
 
 /// How many lines below `machine` belong to it.
 const LINES_BELOW: usize = 4;
@@ -40,7 +40,7 @@ impl Records {
 }
 
 /// `machine HOST login NAME password SECRET`, on one line or on several, as a whole file.
-pub(super) fn is_netrc(lines: &[&str]) -> bool {
+pub(crate) fn is_netrc(lines: &[&str]) -> bool {
     let begins = lines.first().and_then(|line| line.split_whitespace().next());
     let words = || lines.iter().flat_map(|line| line.split_whitespace());
     matches!(begins, Some("machine" | "default" | "macdef"))
@@ -49,7 +49,7 @@ pub(super) fn is_netrc(lines: &[&str]) -> bool {
 }
 
 /// `host:port:database:user:password`.
-pub(super) fn is_pgpass(line: &str) -> bool {
+pub(crate) fn is_pgpass(line: &str) -> bool {
     let fields: Vec<&str> = line.splitn(6, ':').collect();
     let is_port =
         |text: &str| text == "*" || (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
@@ -71,7 +71,7 @@ fn is_record(line: &str) -> bool {
 }
 
 /// `name:HASH`, the password format of Apache and Unix.
-pub(super) fn is_htpasswd(line: &str) -> bool {
+pub(crate) fn is_htpasswd(line: &str) -> bool {
     let Some((name, rest)) = line.split_once(':') else { return false };
     !name.is_empty()
         && !name.contains(char::is_whitespace)

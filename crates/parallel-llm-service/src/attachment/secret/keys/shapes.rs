@@ -6,9 +6,9 @@
 
 use std::sync::LazyLock;
 
-use super::randomness::{is_made_up, is_varied, looks_made_by_machine};
 use super::services::{AFTER, ANY, Letters, PATTERNS, Piece, SHAPES, Shape};
-use super::value::is_made_of_words;
+use crate::attachment::secret::judgement::randomness::{is_made_up, is_varied, looks_made_by_machine};
+use crate::attachment::secret::judgement::value::is_made_of_words;
 
 /// The letters of a signature in the address of a webhook.
 const WEBHOOK_SECRET_MIN: usize = 20;
@@ -26,7 +26,7 @@ const SIGNED_BYTES_MAX: usize = 4096;
 const SHORT_HEAD_BYTES: usize = 3;
 
 /// The position of the first token of a known shape.
-pub(super) fn find(text: &str) -> Option<usize> {
+pub(crate) fn find(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {

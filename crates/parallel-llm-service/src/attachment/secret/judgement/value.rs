@@ -201,7 +201,7 @@ const TOKEN_HEADS: &[&str] = &[
 ];
 
 /// `https://user:password@host`, alone.
-pub(super) fn is_url_with_password(text: &str) -> bool {
+pub(crate) fn is_url_with_password(text: &str) -> bool {
     // A variable is encoded by the parser, so it is looked for before.
     if ["${", "$(", "{{", "%(", "<"].iter().any(|mark| text.contains(mark)) {
         return false;
@@ -211,7 +211,7 @@ pub(super) fn is_url_with_password(text: &str) -> bool {
 }
 
 /// Whether a variable of this name and value holds a secret.
-pub(super) fn is_secret(name: &str, value: &str) -> bool {
+pub(crate) fn is_secret(name: &str, value: &str) -> bool {
     if is_url_with_password(value) {
         return true;
     }
@@ -235,7 +235,7 @@ pub(super) fn is_secret(name: &str, value: &str) -> bool {
 }
 
 /// Whether this is a literal value, and no placeholder or expression.
-pub(super) fn is_literal(value: &str) -> bool {
+pub(crate) fn is_literal(value: &str) -> bool {
     let value = value.trim().trim_matches(['"', '\'']);
     if is_reference(value) || is_published(value) {
         return false;
@@ -263,7 +263,7 @@ fn begins_like_token(value: &str) -> bool {
 }
 
 /// Whether a value is long and mixes letters and digits, as no word does.
-pub(super) fn looks_random(value: &str) -> bool {
+pub(crate) fn looks_random(value: &str) -> bool {
     let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(is);
     let is_long = value.len() >= KEY_CHARS_MIN;
     begins_like_token(value) || (is_long && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic))
@@ -271,7 +271,7 @@ pub(super) fn looks_random(value: &str) -> bool {
 
 /// Whether a field of a document holds a secret. Documents name things that a file of variables does not: translations,
 /// types and colours. So the value must look like one.
-pub(super) fn declares_secret(name: &str, value: &str) -> bool {
+pub(crate) fn declares_secret(name: &str, value: &str) -> bool {
     let value = value.trim().trim_matches(['"', '\'']);
     let value =
         ["Bearer ", "token ", "SSWS "].iter().find_map(|head| value.strip_prefix(head)).unwrap_or(value);
@@ -305,7 +305,7 @@ fn is_version(value: &str) -> bool {
 }
 
 /// A token of a well-known service, or a signed one such as a JWT.
-pub(super) fn is_token(value: &str) -> bool {
+pub(crate) fn is_token(value: &str) -> bool {
     let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
     is_plain && is_literal(value) && !is_made_of_words(value) && (begins_like_token(value) || is_jwt(value))
 }
@@ -358,7 +358,7 @@ pub(super) fn is_label(value: &str) -> bool {
 }
 
 /// Whether a password is made of usual words in letters, with a number behind them at most.
-pub(super) fn is_usual(value: &str) -> bool {
+pub(crate) fn is_usual(value: &str) -> bool {
     let value = value.replace("%20", "-");
     let stem = value
         .trim_end_matches(|it: char| it.is_ascii_digit() || it.is_ascii_punctuation())
@@ -384,7 +384,7 @@ fn is_made_of_usual(stem: &str) -> bool {
 }
 
 /// Whether each part of a value is letters, with a short number at the end: `oauth2/token`, `blue-500`, `docs.example.org`.
-pub(super) fn is_made_of_words(value: &str) -> bool {
+pub(crate) fn is_made_of_words(value: &str) -> bool {
     let mut parts = value.split(|letter: char| !letter.is_alphanumeric()).filter(|part| !part.is_empty());
     parts.all(|part| {
         let word = part.trim_end_matches(|letter: char| letter.is_ascii_digit());

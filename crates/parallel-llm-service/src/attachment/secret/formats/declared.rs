@@ -7,15 +7,15 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::lines::mostly;
-use super::strength::is_basic;
 use super::tables;
-use super::value;
+use crate::attachment::secret::judgement::strength::is_basic;
+use crate::attachment::secret::judgement::value;
 
 /// How lines of code end, but not those of YAML.
 const CODE_ENDS: [char; 4] = [';', '{', '(', ','];
 
 /// Whether a document declares a secret. `name` is that of the file, `lines` are those with content.
-pub(super) fn holds_secret(name: &str, text: &str, lines: &[&str]) -> bool {
+pub(crate) fn holds_secret(name: &str, text: &str, lines: &[&str]) -> bool {
     let begins = text.trim_start();
     if begins.starts_with(['{', '[']) {
         return json_fields(text).any(|(name, value)| declares_secret(name, &unescaped(value)));
