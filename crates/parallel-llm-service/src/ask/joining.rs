@@ -9,10 +9,10 @@ use parallel_llm_engine::{Failure, PicoUsd, RunStatus};
 use tokio::task::AbortHandle;
 
 use super::Asking;
+use crate::runs::archive::history::Held;
 use crate::runs::files::{self, Folder};
-use crate::runs::handle::Takeover;
-use crate::runs::history::Held;
-use crate::runs::relay::{Polled, Relay, is_outdated};
+use crate::runs::progress::handle::Takeover;
+use crate::runs::progress::relay::{Polled, Relay, is_outdated};
 use crate::runs::{PastRun, RunHandle};
 
 impl Asking {

@@ -1,36 +1,25 @@
 //! Runs in progress, stored runs, and their files and figures.
+//!
+//! A run is begun and watched in `progress/`; what is stored is found, listed and cared for in `archive/`, and counted in `measures/`.
+//! `files` writes the folder of a run, and `checker` asks the user's program about an answer.
 
-mod backup;
-pub(crate) mod calibration;
+pub(crate) mod archive;
 pub mod checker;
-mod cost;
-mod departures;
-mod export;
-mod figures;
 pub mod files;
-pub(crate) mod handle;
-pub(crate) mod history;
-mod insights;
-mod journals;
-mod live;
-mod name;
-mod page;
-mod purge;
-pub(crate) mod relay;
-mod search;
-mod statistics;
+pub(crate) mod measures;
+pub(crate) mod progress;
 
-pub use backup::{Database, HistoryPlace, StoreCheck};
-pub use calibration::CalibrationFile;
-pub use cost::{Costs, Spending};
-pub use figures::{
+pub use archive::backup::{Database, HistoryPlace, StoreCheck};
+pub use archive::history::{History, KnownRun, PastRun};
+pub use archive::purge::{PurgeSelection, PurgeStage, Purging, Retention};
+pub use measures::calibration::CalibrationFile;
+pub use measures::cost::{Costs, Spending};
+pub use measures::figures::{
     BudgetDay, BudgetHour, Coverage, Figures, ModelLatency, ModelReliability, ModelSpending, Quantiles,
     ReliabilityCell, Share, SpendingCell,
 };
-pub use handle::{Hold, RunHandle};
-pub use history::{History, KnownRun, PastRun};
-pub use insights::{Insights, ModelInsight, Verdict};
-pub use journals::Journals;
-pub use live::Runs;
-pub use purge::{PurgeSelection, PurgeStage, Purging, Retention};
-pub use statistics::Statistics;
+pub use measures::insights::{Insights, ModelInsight, Verdict};
+pub use measures::statistics::Statistics;
+pub use progress::handle::{Hold, RunHandle};
+pub use progress::journals::Journals;
+pub use progress::live::Runs;

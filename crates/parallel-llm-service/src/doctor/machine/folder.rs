@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::doctor::finding::Finding;
 use crate::doctor::instruments::{Doctor, aside};
 use crate::doctor::system::{OTHERS, Room, foreign_owner, mode, quoted, room, size, unsafe_file_system};
-use crate::runs::calibration::{REMEDY, table_of};
+use crate::runs::measures::calibration::{REMEDY, table_of};
 use parallel_llm_settings::private_files;
 
 /// Less free space than this is reported: a run takes some hundred kilobytes, and a full disk loses answers.

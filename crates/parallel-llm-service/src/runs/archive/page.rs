@@ -5,9 +5,9 @@ use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::{CallerSlot, Failure};
 use parallel_llm_store::{RunLine, RunSummary, RunsPage, RunsQuery, SeatBar};
 
-use super::handle::RunHandle;
 use super::history::History;
 use crate::access::Scope;
+use crate::runs::progress::handle::RunHandle;
 
 impl History {
     /// A page of the list of runs: those in progress, the others newest first, and facets. Fails with `usage` if the query

@@ -18,11 +18,11 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::departures::Departures;
+use super::handle::{self, RunHandle};
+use super::relay::Relay;
 use crate::lazy::Lazy;
-use crate::runs::departures::Departures;
 use crate::runs::files::{self, AroundFiles, FileWriter, FilesWatch, Folder};
-use crate::runs::handle::{self, RunHandle};
-use crate::runs::relay::Relay;
 use crate::telemetry::Telemetry;
 
 /// The most runs without an answer in one process. Each may hold 64 streams; beyond this a caller had better wait.
@@ -432,7 +432,7 @@ mod tests {
     }
 
     fn plan() -> RunPlan {
-        let plan = include_str!("../../../parallel-llm-engine/tests/fixtures/plan_v1.json");
+        let plan = include_str!("../../../../parallel-llm-engine/tests/fixtures/plan_v1.json");
         serde_json::from_str(plan).unwrap()
     }
 

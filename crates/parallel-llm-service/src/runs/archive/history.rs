@@ -14,12 +14,14 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::files::{self, FileWriter, FilesWatch, Folder};
-use super::relay::Relay;
 use crate::access::{Principal, Scope};
 use crate::lazy::Lazy;
 use crate::report::{FilesReport, Report};
-use crate::runs::{CalibrationFile, RunHandle, Runs};
+use crate::runs::files::{self, FileWriter, FilesWatch, Folder};
+use crate::runs::measures::calibration::CalibrationFile;
+use crate::runs::progress::handle::RunHandle;
+use crate::runs::progress::live::Runs;
+use crate::runs::progress::relay::Relay;
 use parallel_llm_settings::clock;
 
 /// The most runs that the store lists at once.
