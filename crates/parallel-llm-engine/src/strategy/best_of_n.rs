@@ -7,12 +7,13 @@ mod tournament;
 
 use std::sync::Arc;
 
+use super::parts::calls::selection;
+use super::parts::choice::answers::Answers;
+use super::parts::choice::check;
 use crate::call::run_context::RunContext;
 use crate::prompt::Task;
 use crate::request::strategy::By;
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::answers::Answers;
-use crate::strategy::parts::{check, selection};
 use tournament::Pairing;
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {

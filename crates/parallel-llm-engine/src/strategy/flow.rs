@@ -12,14 +12,14 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
+use super::parts::calls::equivalence::compared;
+use super::parts::choice::answers::Answers;
+use super::parts::choice::verbatim::fallback;
 use crate::call::run_context::{RunContext, StageScope, StageText};
 use crate::panel::gather::Usable;
 use crate::plan::flow::{PlannedFlow, Stage, StageNumber, chain_of, stand_in};
 use crate::run::event::Event;
 use crate::run::outcome::{Outcome, OutcomeKind};
-use crate::strategy::parts::answers::Answers;
-use crate::strategy::parts::equivalence::compared;
-use crate::strategy::parts::verbatim::fallback;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::warning::Warning;

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
+use super::parts::choice::answers::Answers;
+use super::parts::choice::gate::gated;
+use super::parts::choice::verbatim::lone;
+use super::parts::texts::fusion;
+use super::parts::texts::rounds;
 use crate::call::run_context::RunContext;
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::answers::Answers;
-use crate::strategy::parts::fusion;
-use crate::strategy::parts::gate::gated;
-use crate::strategy::parts::rounds;
-use crate::strategy::parts::verbatim::lone;
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {

@@ -1,7 +1,7 @@
 //! The strategies that make one text of the answers, and their table.
 //!
 //! A strategy is one file, its prompts, one row of the table, a test of the same name, and a section of
-//! `docs/strategies.md`. It builds prompts only through [`crate::prompt`], calls models only through [`parts::call`], and
+//! `docs/strategies.md`. It builds prompts only through [`crate::prompt`], calls models only through [`parts::calls`], and
 //! reads replies only through [`crate::prompt::reply`]. If everything it tries fails, it returns the best answer word for
 //! word and the outcome says so: what was paid for is never lost.
 
@@ -23,11 +23,11 @@ use crate::call::run_context::RunContext;
 use crate::request::strategy::Strategy;
 use crate::run::outcome::Outcome;
 
-pub(crate) use parts::answers::Answers;
-pub(crate) use parts::considered::considered;
-pub(crate) use parts::early::gather;
-pub(crate) use parts::equivalence::{compared, recorded};
-pub(crate) use parts::verbatim::fallback;
+pub(crate) use parts::calls::equivalence::{compared, recorded};
+pub(crate) use parts::choice::answers::Answers;
+pub(crate) use parts::choice::verbatim::fallback;
+pub(crate) use parts::texts::considered::considered;
+pub(crate) use parts::texts::early::gather;
 
 /// The table of strategies: name in flags, settings and JSON, file, traits, and prompts by folder. Other modules expand it
 /// for their part: `request` takes the names and options, `prompt` the templates. A prompt marked `answers` asks for an answer

@@ -2,10 +2,10 @@
 
 use std::future::{Ready, ready};
 
+use super::parts::choice::answers::Answers;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::run::outcome::{Outcome, OutcomeKind};
-use crate::strategy::parts::answers::Answers;
 
 /// Escapes a line of an answer that equals one of the headings, so that no answer can pose as another model's.
 const ESCAPE: char = '\\';

@@ -5,11 +5,11 @@
 use std::cmp::Reverse;
 use std::future::{Ready, ready};
 
+use super::parts::choice::answers::Answers;
+use super::parts::choice::verbatim::{selected, verbatim};
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::answers::Answers;
-use crate::strategy::parts::verbatim::{selected, verbatim};
 
 pub(super) fn decide(context: &RunContext, answers: Answers<'_>) -> Ready<Outcome> {
     ready(outcome(context, answers.usable))

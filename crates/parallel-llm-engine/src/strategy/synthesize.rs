@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
+use super::parts::choice::answers::Answers;
+use super::parts::texts::synthesis;
 use crate::call::run_context::RunContext;
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::answers::Answers;
-use crate::strategy::parts::synthesis;
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     synthesis::synthesize(context, answers).await

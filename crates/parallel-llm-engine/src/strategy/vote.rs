@@ -6,10 +6,10 @@
 
 use std::future::{Ready, ready};
 
+use super::parts::choice::answers::Answers;
+use super::parts::choice::counting;
 use crate::call::run_context::RunContext;
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::answers::Answers;
-use crate::strategy::parts::counting;
 
 pub(super) fn decide(context: &RunContext, answers: Answers<'_>) -> Ready<Outcome> {
     ready(counting::counted(context, answers))

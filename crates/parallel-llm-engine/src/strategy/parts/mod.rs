@@ -1,20 +1,7 @@
 //! The parts that strategies are made of. A part does one thing, and no strategy imports another one.
+//!
+//! `choice/` takes answers as they are, `calls/` asks models, and `texts/` makes new texts with both.
 
-pub(crate) mod answers;
-pub(crate) mod best;
-pub(crate) mod call;
-pub(crate) mod chain;
-pub(crate) mod check;
-pub(crate) mod considered;
-pub(crate) mod counting;
-pub(crate) mod early;
-pub(crate) mod equivalence;
-pub(crate) mod fusion;
-pub(crate) mod gate;
-pub(crate) mod judge;
-pub(crate) mod rounds;
-pub(crate) mod selection;
-pub(crate) mod shown;
-pub(crate) mod synthesis;
-pub(crate) mod verbatim;
-pub(crate) mod written;
+pub(crate) mod calls;
+pub(crate) mod choice;
+pub(crate) mod texts;

@@ -9,7 +9,7 @@ use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::verbatim::unfused;
+use crate::strategy::parts::choice::verbatim::unfused;
 use crate::text::injection::Sign;
 use crate::value::answer::Failure;
 use crate::value::code::Code;

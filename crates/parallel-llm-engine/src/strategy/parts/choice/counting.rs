@@ -6,14 +6,14 @@
 
 use std::fmt::Write;
 
+use super::answers::Answers;
+use super::best::best;
+use super::verbatim::{lone, selected, strongest, unfused};
 use crate::agreement::{Agreement, Cluster};
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::request::strategy::{Extractor, Weights};
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::answers::Answers;
-use crate::strategy::parts::best::best;
-use crate::strategy::parts::verbatim::{lone, selected, strongest, unfused};
 use crate::text::short_answer::{Form, Value};
 use crate::value::answer::Failure;
 use crate::value::code::Code;

@@ -6,7 +6,7 @@ use crate::call::run_context::RunContext;
 use crate::prompt;
 use crate::prompt::floor::{FloorBasis, FloorVerdict, Reason};
 use crate::request::panel::SeatNumber;
-use crate::strategy::parts::shown::Shown;
+use crate::strategy::parts::calls::shown::Shown;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::call::{self, Dependents, PlannedCall};
+use super::shown::{Assignment, Shown};
 use crate::agreement::equivalents::{Equivalents, may_be_same, pairs};
 use crate::agreement::{Agreement, AnswerText, Cluster, value_of};
 use crate::call::deadline::Deadline;
@@ -22,9 +24,7 @@ use crate::prompt::{self, Task};
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::strategy::Strategy;
 use crate::run::{Run, SeatStatus, SeatView};
-use crate::strategy::parts::answers::agreement;
-use crate::strategy::parts::call::{self, Dependents, PlannedCall};
-use crate::strategy::parts::shown::{Assignment, Shown};
+use crate::strategy::parts::choice::answers::agreement;
 use crate::text::short_answer::Form;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::{early, fusion};
 use crate::call::run_context::RunContext;
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::answers::Answers;
-use crate::strategy::parts::gate::gated;
-use crate::strategy::parts::verbatim::lone;
-use crate::strategy::parts::{early, fusion};
+use crate::strategy::parts::choice::answers::Answers;
+use crate::strategy::parts::choice::gate::gated;
+use crate::strategy::parts::choice::verbatim::lone;
 use crate::value::money::PicoUsd;
 
 /// Fuses the answers, unless there is nothing to fuse.

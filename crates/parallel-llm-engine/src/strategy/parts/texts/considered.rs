@@ -1,10 +1,10 @@
 //! Selects the answers a text is made of.
 
+use super::early;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::step::StepRole;
 use crate::run::{Run, SeatStatus, SeatView};
-use crate::strategy::parts::early;
 
 /// The considered answers, in the order of the panel. If an interrupted run has already paid for calls that read answers, or
 /// has an early draft, answers that came after those calls are left out, because the calls have not read them.

@@ -7,6 +7,8 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use tokio::time::{Instant, timeout_at};
 
+use super::best::best_among;
+use super::verbatim::{selected, strongest, tie_break, unfused, verbatim};
 use crate::call::reply_clock::run_timeout;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
@@ -14,8 +16,6 @@ use crate::port::{AnswerToCheck, Checker};
 use crate::request::StoreMode;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::{Checked, Outcome};
-use crate::strategy::parts::best::best_among;
-use crate::strategy::parts::verbatim::{selected, strongest, tie_break, unfused, verbatim};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::warning::Warning;

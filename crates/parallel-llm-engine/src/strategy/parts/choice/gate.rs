@@ -1,11 +1,11 @@
 //! The gate: equal texts are not fused, nor are answers with one short answer if the strategy counts those.
 
+use super::answers::Answers;
+use super::best::best;
+use super::verbatim::{selected, strongest};
 use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
 use crate::run::outcome::Outcome;
-use crate::strategy::parts::answers::Answers;
-use crate::strategy::parts::best::best;
-use crate::strategy::parts::verbatim::{selected, strongest};
 use crate::text::shingles;
 
 /// Whether there is nothing to fuse. There is always something if the user asks for another text of the answers.

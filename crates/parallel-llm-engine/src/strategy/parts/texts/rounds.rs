@@ -6,6 +6,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use super::written::{self, WrittenText};
 use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
@@ -15,11 +16,10 @@ use crate::prompt::Task;
 use crate::prompt::reply::Reveal;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::{Outcome, Round};
-use crate::strategy::parts::answers::{Answers, agreement};
-use crate::strategy::parts::call::{self, Dependents, PlannedCall};
-use crate::strategy::parts::gate::is_gated;
-use crate::strategy::parts::shown::{Assignment, Shown};
-use crate::strategy::parts::written::{self, WrittenText};
+use crate::strategy::parts::calls::call::{self, Dependents, PlannedCall};
+use crate::strategy::parts::calls::shown::{Assignment, Shown};
+use crate::strategy::parts::choice::answers::{Answers, agreement};
+use crate::strategy::parts::choice::gate::is_gated;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::call::{self, Dependents, PlannedCall, Question};
+use super::shown::{Assignment, Order, Shown};
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
@@ -10,8 +12,6 @@ use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::run::outcome::{Reading, Shortened, Verdict};
-use crate::strategy::parts::call::{self, Dependents, PlannedCall, Question};
-use crate::strategy::parts::shown::{Assignment, Order, Shown};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::next::Operation;

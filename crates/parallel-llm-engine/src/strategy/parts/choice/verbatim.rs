@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::best::best;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::{Outcome, OutcomeKind};
-use crate::strategy::parts::best::best;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 

@@ -6,18 +6,18 @@
 
 use std::sync::Arc;
 
+use super::call::Question;
+use super::chain;
+use super::judge::{self, JudgeCall};
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::prompt::Task;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Judging, Outcome, Shortened, Verdict};
-use crate::strategy::parts::answers::Answers;
-use crate::strategy::parts::best::best_among;
-use crate::strategy::parts::call::Question;
-use crate::strategy::parts::chain;
-use crate::strategy::parts::gate::gated;
-use crate::strategy::parts::judge::{self, JudgeCall};
-use crate::strategy::parts::verbatim::{lone, selected, strongest, tie_break};
+use crate::strategy::parts::choice::answers::Answers;
+use crate::strategy::parts::choice::best::best_among;
+use crate::strategy::parts::choice::gate::gated;
+use crate::strategy::parts::choice::verbatim::{lone, selected, strongest, tie_break};
 use crate::value::answer::Failure;
 use crate::value::warning::Warning;
 
