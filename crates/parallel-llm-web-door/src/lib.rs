@@ -71,19 +71,22 @@ pub fn door(services: &Services, shutdown: &Shutdown, sessions: Option<&Sessions
         .route("/sign-out", get(async || respond::see("/ask")).post(sign_in::sign_out))
         .route("/runs", get(runs::show))
         .route("/runs.json", get(runs::show))
-        .route("/runs/{run}", get(run::show))
-        .route("/runs/{run}/compare", get(run::compare::show))
-        .route("/runs/{run}/compare.json", get(run::compare::json))
-        .route("/runs/{run}/delete", get(run::actions::confirm_deletion).post(run::actions::delete_confirmed))
-        .route("/runs/{run}/{name}", get(run::files::file).post(run::actions::act))
-        .route("/runs/{run}/answers/{file}", get(run::files::answer_of_seat))
-        .route("/runs/{run}/prompts/{call}", get(run::prompts::show))
+        .route("/runs/{run}", get(run::pages::page::show))
+        .route("/runs/{run}/compare", get(run::pages::compare::show))
+        .route("/runs/{run}/compare.json", get(run::pages::compare::json))
+        .route(
+            "/runs/{run}/delete",
+            get(run::pages::actions::confirm_deletion).post(run::pages::actions::delete_confirmed),
+        )
+        .route("/runs/{run}/{name}", get(run::pages::files::file).post(run::pages::actions::act))
+        .route("/runs/{run}/answers/{file}", get(run::pages::files::answer_of_seat))
+        .route("/runs/{run}/prompts/{call}", get(run::pages::prompts::show))
         .with_state(Arc::clone(&web))
         // The listener bounds every body.
         .layer(DefaultBodyLimit::disable())
         .layer(CompressionLayer::new());
     // A stream of events is not compressed: each must leave at once.
-    let streams = Router::new().route("/runs/{run}/live", get(run::live::follow)).with_state(web);
+    let streams = Router::new().route("/runs/{run}/live", get(run::following::live::follow)).with_state(web);
     Door {
         name: "the page",
         path: Some("/"),

@@ -8,15 +8,15 @@ use parallel_llm_service::{KnownRun, RunHandle};
 use crate::visit::Visit;
 
 /// A run that a visitor looks at.
-pub(super) struct Viewed {
-    pub(super) handle: RunHandle,
-    pub(super) can_steer: bool,
-    pub(super) events: Vec<Recorded>,
+pub(crate) struct Viewed {
+    pub(crate) handle: RunHandle,
+    pub(crate) can_steer: bool,
+    pub(crate) events: Vec<Recorded>,
 }
 
 impl Viewed {
     /// The run of this name.
-    pub(super) async fn find(visit: &Visit, name: &str) -> Result<Self, Failure> {
+    pub(crate) async fn find(visit: &Visit, name: &str) -> Result<Self, Failure> {
         let handle = match visit.services.runs.find(name).await? {
             KnownRun::Live(handle) => handle,
             KnownRun::Past(past) => {
@@ -32,6 +32,6 @@ impl Viewed {
 }
 
 /// A report in the visitor's words.
-pub(super) fn worded(visit: &Visit, report: Report) -> Report {
+pub(crate) fn worded(visit: &Visit, report: Report) -> Report {
     visit.principal().redact_report(report).in_vocabulary(visit.vocabulary())
 }

@@ -5,8 +5,8 @@ use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::{OutcomeKind, PicoUsd, Run};
 use parallel_llm_service::report::cost::Cost;
 
-use super::shown::{Shown, element};
 use crate::respond::rendered;
+use crate::run::view::shown::{Shown, element};
 use crate::text::figures;
 
 /// A text that differs from its base by less than this was hardly changed.
@@ -81,7 +81,7 @@ fn line(run: &Run, view: &SeatView, all: PicoUsd) -> CostLine {
 }
 
 /// The name of a call: `2 openai/gpt`, `fusing: google/gemini`.
-pub(super) fn label(run: &Run, view: &SeatView) -> String {
+pub(crate) fn label(run: &Run, view: &SeatView) -> String {
     match run.task(view.slot) {
         Some(task) => format!("{task}: {}", view.model),
         None => format!("{} {}", element(view.slot).trim_start_matches("seat-"), view.who()),

@@ -9,8 +9,8 @@ use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::{Answer, CallerSlot, Event, Run};
 
 use super::costs::label;
-use super::shown::Shown;
 use crate::respond::rendered;
+use crate::run::view::shown::Shown;
 use crate::text::figures;
 
 /// The steps that an axis may have, in milliseconds.

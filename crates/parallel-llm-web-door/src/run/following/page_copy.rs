@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use parallel_llm_engine::CallerSlot;
 use parallel_llm_engine::run::{SeatStatus, SeatView};
 
-use super::sections::Sections;
-use super::shown::{Shown, element};
-use super::written::{TextPiece, TextPosition, Written};
-use super::{answer, seat};
+use crate::run::sections::moment::Sections;
+use crate::run::sections::{answer, seat};
+use crate::run::view::shown::{Shown, element};
+use crate::run::view::written::{TextPiece, TextPosition, Written};
 
 /// A section of more bytes than a card's head has waits for its turn.
 const SECTION_BYTES: usize = 2 * 1024;

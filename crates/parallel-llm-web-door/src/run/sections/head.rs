@@ -7,8 +7,8 @@ use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_engine::value::invisible;
 use parallel_llm_service::report::{ErrorReport, Report};
 
-use super::shown::{SeatMark, Shown, StatusMark, TextName};
 use crate::respond::rendered;
+use crate::run::view::shown::{SeatMark, Shown, StatusMark, TextName};
 use crate::text::figures::{self, Moment};
 
 /// The longest question in the title, in characters; the whole stands below it.
@@ -68,7 +68,7 @@ struct Comparing {
 }
 
 /// The question in one line, for titles.
-pub(super) fn title(shown: Shown<'_>) -> String {
+pub(crate) fn title(shown: Shown<'_>) -> String {
     let question = shown.run.plan.question();
     let question = invisible::seen(question.trim());
     if question.is_empty() {

@@ -170,7 +170,7 @@ pub(crate) async fn confirm_deletion(visit: Visit, Path(run): Path<String>) -> R
         let handle = visit.services.runs.watch(&run).await?;
         let question = handle.with_run(|run| run.plan.question());
         let id = handle.id().to_string();
-        let question = super::seat::seen(&excerpt(&question, QUESTION_CHARS));
+        let question = crate::run::sections::seat::seen(&excerpt(&question, QUESTION_CHARS));
         Ok(respond::page(&DeletePage {
             layout: visit.layout(),
             id,

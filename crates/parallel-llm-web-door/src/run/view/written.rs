@@ -14,7 +14,7 @@ use crate::text::markdown::{self, BlockStart, Growing, OpenBlock};
 
 /// The text of a page, and how it goes on from the next piece.
 #[derive(Default)]
-pub(super) struct Written {
+pub(crate) struct Written {
     /// The level of the page's heading above it.
     heading: usize,
     /// The bytes of the text that the page has.
@@ -30,30 +30,30 @@ pub(super) struct Written {
 
 /// Blocks by a hash: that of all before with the next. A page keeps it and names it when it connects again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Chain(u64);
+pub(crate) struct Chain(u64);
 
 /// Where a page is in a text in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TextPosition {
+pub(crate) struct TextPosition {
     /// Where its open blocks begin.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// The bytes of the text that it has.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// Its finished blocks.
-    pub(super) finished: usize,
-    pub(super) chain: Chain,
+    pub(crate) finished: usize,
+    pub(crate) chain: Chain,
 }
 
 /// A text on its way in a page, from its first block on.
-pub(super) struct WritingView {
-    pub(super) id: String,
-    pub(super) position: TextPosition,
-    pub(super) html: String,
+pub(crate) struct WritingView {
+    pub(crate) id: String,
+    pub(crate) position: TextPosition,
+    pub(crate) html: String,
 }
 
 /// What a text has more than before.
 #[derive(Debug, Default, PartialEq, Serialize)]
-pub(super) struct TextPiece {
+pub(crate) struct TextPiece {
     slot: String,
     /// How many of the open blocks stay.
     keep: usize,
@@ -79,24 +79,24 @@ pub(super) struct TextPiece {
 
 impl TextPiece {
     /// The same piece, of this slot.
-    pub(super) fn of(self, slot: String) -> Self {
+    pub(crate) fn of(self, slot: String) -> Self {
         Self { slot, ..self }
     }
 
     /// The bytes of its blocks.
-    pub(super) fn html_bytes(&self) -> usize {
+    pub(crate) fn html_bytes(&self) -> usize {
         self.html.iter().map(String::len).sum()
     }
 }
 
 impl Written {
     /// A text of which a page has nothing.
-    pub(super) fn none(heading: usize) -> Self {
+    pub(crate) fn none(heading: usize) -> Self {
         Self { heading, ..Self::default() }
     }
 
     /// A text that a page has up to this position.
-    pub(super) fn resumed(text: &str, position: TextPosition, heading: usize) -> Self {
+    pub(crate) fn resumed(text: &str, position: TextPosition, heading: usize) -> Self {
         let TextPosition { at, bytes, finished, chain } = position;
         let Some(known) = text.get(..at).filter(|_| bytes <= text.len()) else { return Self::none(heading) };
         let place = markdown::place_behind(known, heading);
@@ -104,7 +104,7 @@ impl Written {
     }
 
     /// The whole text so far, for a page that is loaded.
-    pub(super) fn view(id: String, text: &str, heading: usize) -> WritingView {
+    pub(crate) fn view(id: String, text: &str, heading: usize) -> WritingView {
         let mut written = Self::none(heading);
         let piece = written.advance(text).unwrap_or_default();
         WritingView { id, position: written.position(), html: piece.html.concat() }
@@ -116,12 +116,12 @@ impl Written {
     }
 
     /// The bytes of the text that the page has.
-    pub(super) const fn bytes(&self) -> usize {
+    pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// What the text has more than the page, if anything.
-    pub(super) fn advance(&mut self, text: &str) -> Option<TextPiece> {
+    pub(crate) fn advance(&mut self, text: &str) -> Option<TextPiece> {
         let (text, _) = markdown::bounded(text);
         // A text shorter than before is that of another try.
         let is_anew = text.len() < self.bytes || !text.is_char_boundary(self.place.at);
@@ -138,7 +138,7 @@ impl Written {
     }
 
     /// The rest of a text that has ended; `None` if the page has something else than the whole, or the whole is too long for it.
-    pub(super) fn end(&mut self, text: &str) -> Option<TextPiece> {
+    pub(crate) fn end(&mut self, text: &str) -> Option<TextPiece> {
         let (text, is_cut) = markdown::bounded(text);
         let mut blocks = markdown::blocks(text, self.heading).into_iter();
         let finished = blocks.by_ref().take(self.finished);

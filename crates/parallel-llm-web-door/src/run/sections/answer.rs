@@ -6,13 +6,13 @@ use parallel_llm_engine::run::SeatView;
 use parallel_llm_service::report::Report;
 
 use super::seat;
-use super::shown::{Shown, element};
-use super::written::{WritingView, Written};
 use crate::respond::rendered;
+use crate::run::view::shown::{Shown, element};
+use crate::run::view::written::{WritingView, Written};
 use crate::text::markdown;
 
 /// The level of the section's own heading.
-pub(super) const HEADING: usize = 2;
+pub(crate) const HEADING: usize = 2;
 /// A text of more bytes scrolls in a box of its own, so that the rest of the page stays within reach: six screens.
 const OPEN_BYTES_MAX: usize = 32 * 1024;
 

@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::page_copy::{self, PageCopy};
-use super::sections::{self, Sections};
-use super::shown::{Shown, element};
-use super::viewed::{Viewed, worded};
-use super::written::TextPiece;
+use crate::run::sections::moment::{self, Sections};
+use crate::run::view::shown::{Shown, element};
+use crate::run::view::viewed::{Viewed, worded};
+use crate::run::view::written::TextPiece;
 use crate::visit::Visit;
 
 /// The pause between two messages: ten a second are smooth to the eye.
@@ -219,7 +219,7 @@ impl Follower {
         let is_live = shown.is_live();
         let announced = Announced::of(run);
         let is_turn = announced.is_decided != self.announced.is_decided || !is_live;
-        let mut sections = sections::facts(shown);
+        let mut sections = moment::facts(shown);
         if is_current && is_live {
             self.copy.know(&sections);
             sections.clear();

@@ -6,8 +6,8 @@ use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_service::Principal;
 use parallel_llm_service::report::Resuming;
 
-use super::shown::Shown;
 use crate::respond::rendered;
+use crate::run::view::shown::Shown;
 
 #[derive(Template)]
 #[template(path = "run/actions.html")]

@@ -10,13 +10,13 @@ use parallel_llm_engine::run::{SeatView, prompt};
 use parallel_llm_engine::{CallerSlot, Failure, Message, Seat};
 use parallel_llm_service::attachment;
 
-use super::costs;
 use super::files::no_text;
-use super::seat::{cut_note, seen};
-use super::shown::{Shown, element};
-use super::viewed::Viewed;
 use crate::layout::Layout;
 use crate::respond;
+use crate::run::sections::costs;
+use crate::run::sections::seat::{cut_note, seen};
+use crate::run::view::shown::{Shown, element};
+use crate::run::view::viewed::Viewed;
 use crate::text::markdown;
 use crate::visit::Visit;
 

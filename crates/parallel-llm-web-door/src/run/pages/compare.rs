@@ -12,11 +12,11 @@ use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Failure, Run, SeatNumber};
 use serde::{Deserialize, Serialize};
 
-use super::seat::seen;
-use super::shown::{Shown, TextName};
-use super::viewed::{Viewed, worded};
 use crate::layout::Layout;
 use crate::respond;
+use crate::run::sections::seat::seen;
+use crate::run::view::shown::{Shown, TextName};
+use crate::run::view::viewed::{Viewed, worded};
 use crate::text::figures;
 use crate::visit::Visit;
 

@@ -8,8 +8,8 @@ use parallel_llm_engine::{Code, Failure, Run, SeatNumber};
 use parallel_llm_service::attachment;
 use parallel_llm_service::report::next_steps::render_next_steps;
 
-use super::viewed::{Viewed, worded};
 use crate::respond;
+use crate::run::view::viewed::{Viewed, worded};
 use crate::visit::Visit;
 
 /// Text that a browser shows as it is and never as a page.

@@ -12,71 +12,71 @@ const COLOURS: u8 = 8;
 
 /// A run, all that is known of it, and who looks at it.
 #[derive(Clone, Copy)]
-pub(super) struct Shown<'a> {
-    pub(super) run: &'a Run,
+pub(crate) struct Shown<'a> {
+    pub(crate) run: &'a Run,
     /// The report in the page's words.
-    pub(super) report: &'a Report,
+    pub(crate) report: &'a Report,
     /// The durable events; empty if they are not stored.
-    pub(super) events: &'a [Recorded],
-    pub(super) visit: &'a Visit,
+    pub(crate) events: &'a [Recorded],
+    pub(crate) visit: &'a Visit,
     /// Whether the visitor can hurry, skip and stop: the run is done in this process, and the visitor may ask.
-    pub(super) can_steer: bool,
+    pub(crate) can_steer: bool,
     /// The age of the run in milliseconds.
-    pub(super) age_ms: u64,
+    pub(crate) age_ms: u64,
     /// Whether a page gets this that has been loaded and follows the run.
-    pub(super) is_followed: bool,
+    pub(crate) is_followed: bool,
 }
 
 /// A seat as a small numbered mark that leads to its answer.
-pub(super) struct SeatMark {
-    pub(super) number: u8,
-    pub(super) colour: u8,
-    pub(super) slot: String,
-    pub(super) model: String,
+pub(crate) struct SeatMark {
+    pub(crate) number: u8,
+    pub(crate) colour: u8,
+    pub(crate) slot: String,
+    pub(crate) model: String,
 }
 
 /// A status as a glyph, a word for the style, and words for the reader.
-pub(super) struct StatusMark {
-    pub(super) glyph: &'static str,
-    pub(super) word: &'static str,
-    pub(super) label: String,
+pub(crate) struct StatusMark {
+    pub(crate) glyph: &'static str,
+    pub(crate) word: &'static str,
+    pub(crate) label: String,
 }
 
 /// A text of the run that can be compared.
-pub(super) struct TextName {
+pub(crate) struct TextName {
     /// `final`, or the seat's number.
-    pub(super) name: String,
-    pub(super) label: String,
+    pub(crate) name: String,
+    pub(crate) label: String,
 }
 
 impl Shown<'_> {
     /// The run's id.
-    pub(super) fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         self.run.plan.run_id.to_string()
     }
 
     /// Whether more may happen.
-    pub(super) fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         !self.run.closed && !matches!(self.run.status, RunStatus::Interrupted)
     }
 
     /// Whether the answer is there and late seats are still awaited.
-    pub(super) fn is_late(&self) -> bool {
+    pub(crate) fn is_late(&self) -> bool {
         self.run.is_decided() && self.is_live()
     }
 
     /// Whether a seat has ended.
-    pub(super) fn has_ended(&self, seat: u8) -> bool {
+    pub(crate) fn has_ended(&self, seat: u8) -> bool {
         self.run.seat(SeatNumber(seat)).is_some_and(|view| view.status.is_final())
     }
 
     /// The marks of these seats.
-    pub(super) fn marks(&self, seats: &[u8]) -> Vec<SeatMark> {
+    pub(crate) fn marks(&self, seats: &[u8]) -> Vec<SeatMark> {
         seats.iter().map(|seat| SeatMark::of(self.run, *seat)).collect()
     }
 
     /// The texts that can be compared: the final one and those of the seats.
-    pub(super) fn texts(&self) -> Vec<TextName> {
+    pub(crate) fn texts(&self) -> Vec<TextName> {
         let last = self.run.outcome.as_ref().and_then(|outcome| outcome.text.as_ref());
         let last = last.map(|_| TextName { name: "final".to_owned(), label: "final answer".to_owned() });
         let seats = self.run.seats.iter().zip(1_u8..).filter(|(view, _)| view.text().is_some());
@@ -90,19 +90,19 @@ impl Shown<'_> {
 
 impl SeatMark {
     /// The mark of a seat.
-    pub(super) fn of(run: &Run, number: u8) -> Self {
+    pub(crate) fn of(run: &Run, number: u8) -> Self {
         let model = run.seat(SeatNumber(number)).map(SeatView::who).unwrap_or_default();
         Self { number, colour: colour(number), slot: format!("seat-{number}"), model }
     }
 }
 
 /// The colour of a seat, from 1.
-pub(super) const fn colour(number: u8) -> u8 {
+pub(crate) const fn colour(number: u8) -> u8 {
     number.saturating_sub(1) % COLOURS + 1
 }
 
 /// The id of a slot's element.
-pub(super) fn element(slot: CallerSlot) -> String {
+pub(crate) fn element(slot: CallerSlot) -> String {
     match slot {
         CallerSlot::Seat(number) => format!("seat-{number}"),
         CallerSlot::Synthesizer(number) => format!("synthesizer-{number}"),
@@ -112,7 +112,7 @@ pub(super) fn element(slot: CallerSlot) -> String {
 
 impl StatusMark {
     /// The mark of a call.
-    pub(super) fn of_call(view: &SeatView) -> Self {
+    pub(crate) fn of_call(view: &SeatView) -> Self {
         let word = view.status.as_str();
         let glyph = glyphs::of_call(view.status);
         let label = match view.status {
@@ -128,7 +128,7 @@ impl StatusMark {
     }
 
     /// The mark of a run.
-    pub(super) fn of_run(status: RunStatus) -> Self {
+    pub(crate) fn of_run(status: RunStatus) -> Self {
         Self { glyph: glyphs::of_run(status), word: status.as_str(), label: status.as_str().to_owned() }
     }
 }

@@ -4,8 +4,8 @@ use askama::Template;
 use parallel_llm_service::report::{Agreed, AgreementReport, ChangeReport, ClaimReport, Sides};
 
 use super::seat::seen;
-use super::shown::{SeatMark, Shown};
 use crate::respond::rendered;
+use crate::run::view::shown::{SeatMark, Shown};
 
 #[derive(Template)]
 #[template(path = "run/agreement.html")]

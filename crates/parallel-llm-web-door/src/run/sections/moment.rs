@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::shown::Shown;
 use super::{agreement, answer, continuing, costs, head, seat, timeline};
+use crate::run::view::shown::Shown;
 
 /// The sections of one moment, by the id of their element.
-pub(super) type Sections = BTreeMap<String, String>;
+pub(crate) type Sections = BTreeMap<String, String>;
 
 /// Every section. Texts in progress are included, as a page needs them when it is loaded.
-pub(super) fn all(shown: Shown<'_>) -> Sections {
+pub(crate) fn all(shown: Shown<'_>) -> Sections {
     let mut sections = facts(shown);
     for view in &shown.run.seats {
         sections.insert(seat::text_id(view), seat::text(shown, view));
@@ -18,7 +18,7 @@ pub(super) fn all(shown: Shown<'_>) -> Sections {
 }
 
 /// Every section but the texts of the seats, which are long and change only once.
-pub(super) fn facts(shown: Shown<'_>) -> Sections {
+pub(crate) fn facts(shown: Shown<'_>) -> Sections {
     let mut sections = Sections::new();
     let mut put = |id: &str, html: String| sections.insert(id.to_owned(), html);
     put("head", head::head(shown));

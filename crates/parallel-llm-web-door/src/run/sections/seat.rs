@@ -7,13 +7,13 @@ use parallel_llm_engine::{CallerSlot, Finish};
 use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::report::{ErrorReport, SeatReport};
 
-use super::shown::{Shown, StatusMark, colour, element};
-use super::written::{WritingView, Written};
 use crate::respond::rendered;
+use crate::run::view::shown::{Shown, StatusMark, colour, element};
+use crate::run::view::written::{WritingView, Written};
 use crate::text::{figures, markdown};
 
 /// The level of the cards' own headings.
-pub(super) const HEADING: usize = 3;
+pub(crate) const HEADING: usize = 3;
 
 #[derive(Template)]
 #[template(path = "run/seat_head.html")]
@@ -47,12 +47,12 @@ struct SeatText {
 }
 
 /// The id of a card's head.
-pub(super) fn head_id(view: &SeatView) -> String {
+pub(crate) fn head_id(view: &SeatView) -> String {
     format!("{}-head", element(view.slot))
 }
 
 /// The id of a card's text.
-pub(super) fn text_id(view: &SeatView) -> String {
+pub(crate) fn text_id(view: &SeatView) -> String {
     format!("{}-text", element(view.slot))
 }
 
@@ -83,7 +83,7 @@ pub(super) fn head(shown: Shown<'_>, view: &SeatView) -> String {
 }
 
 /// The text of a card.
-pub(super) fn text(shown: Shown<'_>, view: &SeatView) -> String {
+pub(crate) fn text(shown: Shown<'_>, view: &SeatView) -> String {
     let number = number(view.slot);
     let so_far = || Written::view(text_id(view), &view.partial, HEADING);
     let writing = (!view.status.is_final()).then(so_far);
@@ -99,13 +99,13 @@ pub(super) fn text(shown: Shown<'_>, view: &SeatView) -> String {
 }
 
 /// What is said below a text that is too long for the page.
-pub(super) fn cut_note(bytes: u64) -> String {
+pub(crate) fn cut_note(bytes: u64) -> String {
     let shown = figures::bytes(markdown::SHOWN_BYTES_MAX as u64);
     format!("These are the first {shown} of {}.", figures::bytes(bytes))
 }
 
 /// A text without what a reader cannot see.
-pub(super) fn seen(text: &str) -> String {
+pub(crate) fn seen(text: &str) -> String {
     invisible::seen(text).into_owned()
 }
 

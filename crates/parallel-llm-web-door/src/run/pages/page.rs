@@ -1,20 +1,21 @@
 //! The page of a run and its twin in JSON.
 
 use askama::Template;
+use axum::extract::Path;
 use axum::response::Response;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Failure, Recorded};
 use parallel_llm_service::attachment;
 use parallel_llm_service::report::event_sentence;
 
-use super::head;
 use super::prompts::{self, PromptLink};
-use super::seat;
-use super::sections::{self, Sections};
-use super::shown::{Shown, element};
-use super::viewed::{Viewed, worded};
+use super::files;
 use crate::layout::Layout;
 use crate::respond;
+use crate::run::sections::moment::{self, Sections};
+use crate::run::sections::{head, seat};
+use crate::run::view::shown::{Shown, element};
+use crate::run::view::viewed::{Viewed, worded};
 use crate::text::figures;
 use crate::visit::Visit;
 
@@ -63,8 +64,18 @@ impl Parts {
     }
 }
 
+/// Shows a run, or a file of it if the name ends like one.
+pub(crate) async fn show(visit: Visit, Path(name): Path<String>) -> Response {
+    let shown = match name.strip_suffix(".json") {
+        Some(name) => files::report(&visit, name).await,
+        None if visit.wants_json => files::report(&visit, &name).await,
+        None => page(&visit, &name).await,
+    };
+    visit.answer(shown)
+}
+
 /// The page of the run of this name.
-pub(super) async fn page(visit: &Visit, name: &str) -> Result<Response, Failure> {
+async fn page(visit: &Visit, name: &str) -> Result<Response, Failure> {
     let viewed = Viewed::find(visit, name).await?;
     let id = viewed.handle.id().to_string();
     if id != name {
@@ -92,7 +103,7 @@ pub(super) async fn page(visit: &Visit, name: &str) -> Result<Response, Failure>
         seats: run.seats.iter().zip(1..).map(|(view, number)| card(view, number)).collect(),
         events: viewed.events.iter().map(|recorded| event_row(&run, recorded)).collect(),
     };
-    Ok(respond::page(&RunPage { layout: visit.layout(), view, parts: Parts(sections::all(shown)) }))
+    Ok(respond::page(&RunPage { layout: visit.layout(), view, parts: Parts(moment::all(shown)) }))
 }
 
 fn card(view: &parallel_llm_engine::run::SeatView, number: usize) -> Card {
