@@ -8,8 +8,7 @@ use std::sync::Arc;
 use super::parts::choice::answers::Answers;
 use super::parts::choice::gate::gated;
 use super::parts::choice::verbatim::lone;
-use super::parts::texts::fusion;
-use super::parts::texts::rounds;
+use super::parts::texts::{fusion, rounds};
 use crate::call::run_context::RunContext;
 use crate::run::outcome::Outcome;
 

@@ -24,10 +24,9 @@ use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::value::next::Next;
 use tokio::sync::Notify;
 
-use super::postgres;
 use super::reply::{Reply, reading};
 use super::sql::parts::session::Session;
-use super::sqlite;
+use super::{postgres, sqlite};
 use crate::history::changes::Changes;
 use crate::ledger::LedgerRows;
 use crate::row::Purpose;

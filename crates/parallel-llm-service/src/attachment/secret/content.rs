@@ -10,10 +10,9 @@ use parallel_llm_engine::text::safe;
 use serde_json::Value;
 
 use super::file_names::{is_template, name_sign};
-use super::formats::declared;
-use super::formats::diff;
 use super::formats::lines::{allows, has_content, mostly};
 use super::formats::programs::{holds_docker_login, holds_npm_token};
+use super::formats::{declared, diff};
 use super::judgement::value::{is_literal, is_secret, is_token, is_url_with_password, looks_random};
 use super::keys::{pem, shapes};
 use super::places::anywhere;

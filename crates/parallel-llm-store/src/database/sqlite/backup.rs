@@ -16,9 +16,7 @@ use super::lock::FileLock;
 use super::{Database, copy};
 use crate::database::blocking::blocking;
 use crate::spill::Spills;
-use crate::system::clock;
-use crate::system::error;
-use crate::system::file;
+use crate::system::{clock, error, file};
 use crate::upkeep::backup::{Backup, Restored};
 use crate::upkeep::inspection::{DamageReport, Integrity};
 

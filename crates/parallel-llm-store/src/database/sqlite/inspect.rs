@@ -19,9 +19,8 @@ use crate::database::sql::contents;
 use crate::database::sql::parts::session::Reader;
 use crate::database::sql::parts::value::damaged;
 use crate::row::count;
-use crate::system::clock;
 use crate::system::error::DatabaseError;
-use crate::system::file;
+use crate::system::{clock, file};
 use crate::upkeep::inspection::{CheckDepth, DatabaseState, Finding, Findings, Integrity};
 
 /// Steps of SQLite's virtual machine between two checks of the time: well under a millisecond.

@@ -11,8 +11,7 @@ use std::time::Duration;
 use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Code, Failure};
 
-use crate::system::error;
-use crate::system::file;
+use crate::system::{error, file};
 
 /// Longest wait for other processes. Opening takes milliseconds, so this suffices for hundreds of them.
 const WAIT: Duration = Duration::from_secs(20);

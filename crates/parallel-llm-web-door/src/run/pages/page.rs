@@ -8,8 +8,8 @@ use parallel_llm_engine::{Failure, Recorded};
 use parallel_llm_service::attachment;
 use parallel_llm_service::report::event_sentence;
 
-use super::prompts::{self, PromptLink};
 use super::files;
+use super::prompts::{self, PromptLink};
 use crate::layout::Layout;
 use crate::respond;
 use crate::run::sections::moment::{self, Sections};

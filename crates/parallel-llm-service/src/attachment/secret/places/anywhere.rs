@@ -5,10 +5,9 @@
 //! password that is no usual placeholder; a line of code needs a value that a machine made, or a password of several kinds
 //! of characters. What always holds: each line is judged alone, but for a value below its name; reading takes linear time.
 
-use super::calls;
-use super::commands;
 use super::records::Records;
 use super::set::{How, Set, clipped, value_of};
+use super::{calls, commands};
 use crate::attachment::secret::formats::tables::Table;
 use crate::attachment::secret::judgement::names::{Name, NameOfSecret};
 use crate::attachment::secret::judgement::randomness::{is_made_up, looks_made_by_machine};
