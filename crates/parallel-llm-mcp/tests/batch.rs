@@ -180,6 +180,15 @@ fn a_file_without_a_usable_line_leaves_no_batch() {
         assert_eq!(output.code, Some(2), "{}", output.stderr);
         assert!(output.stderr.contains(message), "{}", output.stderr);
     }
+    let list = sandbox.write("list.jsonl", "[\n{\"prompt\": \"a\"},\n{\"prompt\": \"b\"}\n]\n");
+    let refused = submit(&sandbox, &list, &[]);
+    assert!(refused.stderr.contains("the file is one JSON list"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("jq -c '.[]' FILE | parallel-llm-mcp batch submit -"),
+        "{}",
+        refused.stderr
+    );
+    assert!(sandbox.chats().is_empty());
     let missing = batch(&sandbox, &["submit", "no-such-file.jsonl"]);
     assert_eq!(missing.code, Some(2));
     assert!(missing.stderr.contains("`no-such-file.jsonl` cannot be read"), "{}", missing.stderr);

@@ -561,3 +561,62 @@ fn a_dash_as_the_answer_file_is_stdout() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(!output.text().is_empty() && !sandbox.home().join("-").exists());
 }
+
+#[test]
+fn a_line_to_type_keeps_the_flags_that_limit_it() {
+    let sandbox = sandbox();
+    sandbox.write("lines.jsonl", "{\"prompt\": \"Why?\"}\n");
+    let mut said = String::new();
+    for line in [
+        "What is love --budget 0.01 -m openai/gpt-6.1-sol --dry-run",
+        "why -m openai/gpt-6.1-sol --dry-run",
+        "prompt Why? --dry-run --budget 0.01",
+        "batch lines.jsonl --dry-run --budget 0.01",
+        "batch run lines.jsonl --dry-run",
+        "batch retry --budget 1",
+        "runs rm @~1 --demo",
+        "runs retry @ --demo --budget 0.1",
+        "runs delete --older-than 1d",
+        "runs 01M8PWZ8K5Q2W7V9X4B6N1C0A7 --demo",
+        "setup --api-key sk-or-v1-0123456789abcdef0123456789abcdef",
+        "ask -p hi --dry-run",
+        "ask --prompt=hi --dry-run",
+        "ask hi there --question",
+    ] {
+        let output = sandbox.call(line.split(' ')).run();
+        assert_eq!(output.code, Some(2), "{}", output.transcript());
+        let next = output.stderr.lines().filter_map(|line| line.trim().strip_prefix("next: "));
+        said += &format!("{line}\n  {}\n", next.collect::<Vec<_>>().join(" "));
+    }
+    insta::assert_snapshot!(said, @r#"
+    What is love --budget 0.01 -m openai/gpt-6.1-sol --dry-run
+      write it like `parallel-llm-mcp "What is love" --budget 0.01 -m openai/gpt-6.1-sol --dry-run`
+    why -m openai/gpt-6.1-sol --dry-run
+      see `parallel-llm-mcp --help`, or type `parallel-llm-mcp ask "why" -m openai/gpt-6.1-sol --dry-run`
+    prompt Why? --dry-run --budget 0.01
+      type `parallel-llm-mcp ask "Why?" --dry-run --budget 0.01`
+    batch lines.jsonl --dry-run --budget 0.01
+      type `parallel-llm-mcp batch submit lines.jsonl --dry-run --budget 0.01`
+    batch run lines.jsonl --dry-run
+      type `parallel-llm-mcp batch submit lines.jsonl --dry-run`
+    batch retry --budget 1
+      type `parallel-llm-mcp batch retry-failed --budget 1`
+    runs rm @~1 --demo
+      type `parallel-llm-mcp runs purge @~1 --demo`
+    runs retry @ --demo --budget 0.1
+      type `parallel-llm-mcp runs resume @ --demo --budget 0.1`
+    runs delete --older-than 1d
+      type `parallel-llm-mcp runs purge --older-than 1d`
+    runs 01M8PWZ8K5Q2W7V9X4B6N1C0A7 --demo
+      type `parallel-llm-mcp runs show 01M8PWZ8K5Q2W7V9X4B6N1C0A7 --demo`
+    setup --api-key sk-or-v1-0123456789abcdef0123456789abcdef
+      type `parallel-llm-mcp keys set openrouter`
+    ask -p hi --dry-run
+      type `parallel-llm-mcp ask hi --dry-run`
+    ask --prompt=hi --dry-run
+      type `parallel-llm-mcp ask hi --dry-run`
+    ask hi there --question
+      type `parallel-llm-mcp ask hi there "QUESTION"`
+    "#);
+    assert!(sandbox.chats().is_empty());
+}

@@ -273,7 +273,7 @@ fn a_misspelt_command_is_refused_with_a_suggestion() {
       next: did you mean `runs list`?
     ["list", "-n", "3"]
     error[usage]: there is no command `list`
-      next: did you mean `runs list`?
+      next: did you mean `runs list -n 3`?
     ["lst", "some", "old", "runs"]
     error[usage]: there is no command `lst`
       next: write it like `parallel-llm-mcp "lst some old runs"`
@@ -297,7 +297,7 @@ fn a_misspelt_command_is_refused_with_a_suggestion() {
       next: see `parallel-llm-mcp --help`, or type `parallel-llm-mcp ask "frobnicate"`
     ["frobnicate", "--json-lines"]
     error[usage]: there is no command `frobnicate`
-      next: see `parallel-llm-mcp --help`, or type `parallel-llm-mcp ask "frobnicate"`
+      next: see `parallel-llm-mcp --help`, or type `parallel-llm-mcp ask "frobnicate" --json-lines`
     "#);
 }
 

@@ -282,7 +282,7 @@ fn a_next_step_keeps_what_was_typed() {
         named(["ask", "--timeout=2m", "Why?"], "no flag `--timeout", "`--deadline 2m`"),
         named(["ask", "--max-cost", "$2", "Why?"], "no flag `--max-cost`", "`--budget 2`"),
         named(["ask", "-n", "5", "Why?"], "no flag `-n`", "`-m 'MODEL*5'`"),
-        named(["ask", "--prompt", "Why so?"], "no flag `--prompt`", "`\"Why so?\"`"),
+        named(["ask", "--prompt", "Why so?"], "no flag `--prompt`", "ask \"Why so?\"`"),
         named(["ask", "--thinking", "low", "Why?"], "no flag `--thinking`", "`--effort low`"),
         named(["ask", "--think", "Why?"], "no flag `--think`", "`--effort high`"),
         named(["show", "01KB3V"], "no command `show`", "did you mean `runs show 01KB3V`?"),

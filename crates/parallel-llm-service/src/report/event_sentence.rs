@@ -88,10 +88,10 @@ fn of_call(run: &Run, attempt: Attempt, what: &str) -> String {
     format!("{} {model}: {what}", attempt.slot)
 }
 
-/// The other call that failed for the same reason, so that the reason need not be repeated.
+/// The call before this one that failed for the same reason, so that the reason need not be repeated. One of the two tells it.
 fn same_reason(run: &Run, slot: CallerSlot, failure: &Failure) -> Option<CallerSlot> {
     let has_it = |view: &&SeatView| {
-        let known = view.failure.as_ref().filter(|_| view.slot != slot);
+        let known = view.failure.as_ref().filter(|_| view.slot < slot);
         known.is_some_and(|known| known.says_the_same(failure))
     };
     run.views().find(has_it).map(|view| view.slot)

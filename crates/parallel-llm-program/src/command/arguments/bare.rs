@@ -214,15 +214,16 @@ fn no_command(words: &[String], commands: &Command) -> Failure {
     if is_key(first) {
         return keys::in_history("");
     }
+    let after: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+    let flags = typed_line::flags(&after);
     if continued::is_id(first) {
-        return typed(format!("runs show {first}"));
+        return typed(format!("runs show {first}{flags}"));
     }
     let asking: Vec<OsString> =
         [program, "ask"].into_iter().chain(words.iter().map(String::as_str)).map(OsString::from).collect();
     if let Some(refused) = lone_word::no_text(first, ASKED_PLACE, &asking).filter(|_| texts.len() == 1) {
         return refused;
     }
-    let after: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     if let Some(line) = synonyms::command("", first, &after).filter(|_| !is_sentence) {
         return typed(line);
     }
@@ -237,13 +238,14 @@ fn no_command(words: &[String], commands: &Command) -> Failure {
     if let Some(meant) = meant(first, commands).filter(|_| is_close || !is_sentence) {
         let behind = texts.iter().skip(1).filter(|_| exact.is_some() && !is_sentence);
         let line = std::iter::once(meant).chain(behind.map(|word| typed_line::quoted(word)));
-        return failure.with_next(Next::Meant(line.collect::<Vec<_>>().join(" ").into()));
+        let line = line.collect::<Vec<_>>().join(" ");
+        return failure.with_next(Next::Meant(format!("{line}{flags}").into()));
     }
     if is_sentence {
         let question = typed_line::shown(&texts.join(" "));
-        return failure.with_next(Next::WriteAs(format!("{program} \"{question}\"").into()));
+        return failure.with_next(Next::WriteAs(format!("{program} \"{question}\"{flags}").into()));
     }
-    let asking = Next::Type(format!("{program} ask \"{shown}\"").into());
+    let asking = Next::Type(format!("{program} ask \"{shown}\"{flags}").into());
     failure.with_next([Next::See(format!("{program} --help").into()), asking])
 }
 

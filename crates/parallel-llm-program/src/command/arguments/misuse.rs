@@ -240,6 +240,9 @@ fn unknown_flag(flag: &str, path: &[String], arguments: &[OsString], failure: Fa
         let has = |name| command_at(path).get_arguments().any(|argument| argument.get_long() == Some(name));
         command.is_empty() || first.strip_prefix("--").is_none_or(has)
     };
+    if let Some(typed) = without_prompt_flag(flag, arguments).filter(|_| command == "ask") {
+        return failure.with_next(Next::Type(typed.into()));
+    }
     if let Some(typed) = synonyms::flag(command, flag, after.as_deref()).filter(is_known) {
         let is_whole = !typed.starts_with(['-', '"']) || command.is_empty();
         let step = match (is_whole, command) {
@@ -281,6 +284,24 @@ fn unknown_flag(flag: &str, path: &[String], arguments: &[OsString], failure: Fa
     failure
 }
 
+/// The call without the flag that other programs have for the question, which stands there by itself.
+fn without_prompt_flag(flag: &str, arguments: &[OsString]) -> Option<String> {
+    let (name, value) = flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value)));
+    let is_it = ["--prompt", "-p", "--question"].contains(&name);
+    let text = value.map(typed_line::quoted);
+    let is_last = arguments.last().is_some_and(|last| last == flag) && value.is_none();
+    let text = text.or_else(|| is_last.then(|| typed_line::QUESTION.to_owned()));
+    is_it.then(|| {
+        typed_line::again(arguments, |_, word| {
+            let is_flag = word == flag || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
+            is_flag.then(|| match word.split_once('=') {
+                Some((_, value)) => vec![typed_line::quoted(value)],
+                None => text.iter().cloned().collect(),
+            })
+        })
+    })
+}
+
 fn unknown_command(
     error: &clap::Error,
     path: &[String],
@@ -289,6 +310,7 @@ fn unknown_command(
 ) -> Failure {
     let name = word(error, ContextKind::InvalidSubcommand).unwrap_or_default();
     let (above, after) = (path[1..].join(" "), following(name, arguments));
+    let flags = typed_line::flags(&after);
     if above == "config" && SETTERS.contains(&name) {
         return set_in_file(after.first().copied());
     }
@@ -297,10 +319,10 @@ fn unknown_command(
     }
     if above == "runs" && continued::is_run(name) {
         return failure(format!("`{name}` is a run, and no command of `{}`", path.join(" ")))
-            .with_next(Next::Type(format!("{} show {name}", path.join(" ")).into()));
+            .with_next(Next::Type(format!("{} show {name}{flags}", path.join(" ")).into()));
     }
     if above == "batch" && Path::new(name).is_file() {
-        let typed = format!("{} submit {name}", path.join(" "));
+        let typed = format!("{} submit {}{flags}", path.join(" "), typed_line::quoted(name));
         return failure(format!("`{name}` is a file, and no command of `{}`", path.join(" ")))
             .with_next(Next::Type(typed.into()));
     }

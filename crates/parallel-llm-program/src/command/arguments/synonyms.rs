@@ -83,7 +83,6 @@ const FLAGS: &[Row] = &[
     ("ask", &["--silent"], "--quiet"),
     ("ask", &["--think", "--thinking", "--reasoning", "--reasoning-effort"], "--effort {high}"),
     ("ask", &["--instructions", "--role", "--system-prompt"], "--system {TEXT}"),
-    ("ask", &["--prompt", "-p", "--question"], "{\"QUESTION\"}"),
     ("ask", &["--resume", "--session", "--conversation", "--follow-up"], "--continue {RUN}"),
     ("ask", &["--estimate", "--price", "--preview"], "--dry-run"),
     ("ask", &["--provider"], "-m {PROVIDER}:MODEL"),
@@ -161,7 +160,11 @@ pub(super) fn command(above: &str, word: &str, after: &[&str]) -> Option<String>
         filled(COMMANDS, |(at, words, _)| *at == above && words.contains(&word), after.first().copied())?;
     // What is no provider's name is a token's.
     let token = typed.strip_prefix("keys remove ").filter(|name| !keys::is_known_provider(name));
-    Some(token.map_or(typed.clone(), |name| format!("keys revoke {name}")))
+    let line = token.map_or(typed.clone(), |name| format!("keys revoke {name}"));
+    // What is typed counts instead of a flag that only stands for one.
+    let own =
+        after.iter().find_map(|word| line.find(&format!(" {word} ")).filter(|_| word.starts_with("--")));
+    Some(format!("{}{}", &line[..own.unwrap_or(line.len())], typed_line::flags(after)))
 }
 
 /// What to type instead of a flag of a command, with the word that follows it.

@@ -16,6 +16,7 @@ use super::description::{SCHEMA, described};
 use super::line::{self, LineDefaults};
 use super::lines::FileLines;
 use super::work::{self, Working};
+use crate::called;
 use crate::command::ask::piped;
 use crate::command::ask::question::option;
 use crate::command::ask::second_model::{check_each, check_synthesizer};
@@ -177,7 +178,7 @@ async fn add_all(
     source: Box<dyn Read + Send>,
     defaults: &LineDefaults,
 ) -> Result<(), Failure> {
-    let mut lines = FileLines::of(source);
+    let (mut lines, mut is_first) = (FileLines::of(source), true);
     loop {
         // On another thread, since a pipe may be silent for long.
         let reading = tokio::task::spawn_blocking(move || {
@@ -190,6 +191,13 @@ async fn add_all(
         if chunk.is_empty() {
             return Ok(());
         }
+        // Its single lines may look like some of a batch.
+        if is_first && chunk[0].text.as_ref().is_ok_and(|text| text.trim_start().starts_with('[')) {
+            let message = "the file is one JSON list; a batch has a JSON object on each line";
+            let line = format!("jq -c '.[]' FILE | {} batch submit -", called::name());
+            return Err(Failure::new(Code::Usage, message).with_next(Next::Type(line.into())));
+        }
+        is_first = false;
         for line in chunk {
             submission.add(line::read(context.service, line, defaults).await).await?;
         }

@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
+use parallel_llm_settings::keys;
 
 use super::help;
 use crate::called;
@@ -64,6 +65,18 @@ pub(in crate::command) fn literally(arguments: &[OsString], place: usize) -> Str
     let line = again(arguments, |at, _| (at == place).then(Vec::new));
     let text = arguments.get(place).map(|text| quoted(&text.to_string_lossy())).unwrap_or_default();
     format!("{line} -- {text}")
+}
+
+/// The first flag among these words and all behind it, with a blank in front: a line to type keeps what limits it, such as
+/// `--dry-run`. Nothing if a word may be a key.
+pub(in crate::command) fn flags(words: &[&str]) -> String {
+    let behind = words.iter().skip_while(|word| !word.starts_with('-') || **word == "-");
+    let behind: Vec<&str> = behind.copied().collect();
+    let is_of_key = |name: &str| ["--api-key", "--key", "--token", "--secret", "--password"].contains(&name);
+    if behind.iter().any(|word| word.split('=').any(|part| keys::is_key(part) || is_of_key(part))) {
+        return String::new();
+    }
+    behind.iter().flat_map(|word| [" ".to_owned(), quoted(word)]).collect()
 }
 
 /// An argument as a shell takes it back. Backticks would end its place in a message.
