@@ -513,3 +513,38 @@ fn recorded_texts() {
     }
     insta::assert_debug_snapshot!(tally);
 }
+
+#[test]
+fn what_only_looks_damaged_or_empty_stands() {
+    let stands = |request: &str, candidates: [&str; 2], text: &str| {
+        assert_eq!(judged(request, candidates, text), FloorVerdict::Sound(text.to_owned()), "{text}");
+    };
+    let hours = "Le «\u{a0}café\u{a0}» ferme à 18\u{202f}h. Où\u{202f}? C’est fermé\u{202f}! Là…";
+    stands("Quand ferme le café ?", ["Le café ferme à 18 h.", "Il ferme à 18 h, le café."], hours);
+    let nested = "Write this:\n````markdown\n```python\nprint(1)\n```\n````";
+    stands(
+        "How do I show a block of Python in Markdown?",
+        ["Nest it: print(1)", "Use a longer fence."],
+        nested,
+    );
+    let address = "https://doc.rust-lang.org";
+    stands(
+        "What is the URL of the documentation?",
+        ["It is at https://doc.rust-lang.org.", "docs.rs"],
+        address,
+    );
+    let primes = [11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97];
+    let lines: Vec<String> = primes.iter().map(ToString::to_string).collect();
+    let row = lines.join(", ");
+    stands("Which primes have two digits?", [&row, &row], &lines.join("\n"));
+    let code = "if (c<0x80) { return one_byte(c); }";
+    stands("Which test finds one byte of UTF-8?", ["Test c < 0x80.", "c is below 0x80"], code);
+    stands("Show the load of the day.", ["It rose.", "It rose at noon."], "It rose at noon: ▁▂▃▅▇");
+}
+
+#[test]
+fn a_text_without_an_end_of_its_places_is_judged_in_linear_time() {
+    let text = "a {".repeat(1 << 20);
+    let verdict = judged("What is it?", ["It is a brace.", "A brace."], &text);
+    assert!(!matches!(verdict, FloorVerdict::Sound(_)), "it repeats itself");
+}

@@ -150,7 +150,7 @@ impl Principal {
     }
 }
 
-/// Texts of models and costs of calls belong to the caller.
+/// Redacts failures, warnings and persona prompts. Texts of models and costs of calls belong to the caller.
 fn redact_fact(event: &mut Event) {
     event.failure_mut().into_iter().for_each(redact);
     if let Event::Reopened { reopening, .. } = event {

@@ -41,8 +41,8 @@ impl Attempt {
 
 /// One durable event.
 ///
-/// Readers match every variant without `_`, or ask for its [`EventPhase`], so that the compiler names each place a new variant
-/// concerns.
+/// Readers match every variant without `_`, or ask what it is and has (`event/facts.rs`), so that the compiler names each place
+/// a new variant concerns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::request::panel::{ModelRef, SeatNumber};
-use crate::request::{Message, StoreMode};
+use crate::request::{Message, Role, StoreMode};
 use crate::run::outcome::{Outcome, OutcomeKind};
 use crate::text::injection::{self, Expected};
 use crate::text::{links, unrendered};
@@ -22,7 +22,8 @@ const HOSTS_MAX: usize = 8;
 
 /// Adds the warnings about these answers and the text to an outcome.
 pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Outcome) -> Outcome {
-    let expected = Expected::by_any(context.plan.messages.iter().flat_map(Message::texts));
+    let asked = context.plan.messages.iter().filter(|message| message.role != Role::Assistant);
+    let expected = Expected::by_any(asked.flat_map(Message::texts));
     take_hidden_out(context, &mut outcome);
     for one in usable {
         let signs = injection::unexpected_signs(&one.answer.text, expected);

@@ -21,6 +21,8 @@ pub(crate) use crate::value::invisible::is_invisible;
 /// waits for the search, which takes a fraction of a second for 64 answers.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 const TAIL_BYTES_MAX: usize = 16 * 1024;
+/// How much of a question is read for what its author asks about, in bytes.
+const OWN_BYTES_MAX: usize = 2_000;
 /// How many invisible characters in a row are a sign. Emoji and joined scripts have two or three.
 const INVISIBLE_MIN: usize = 6;
 
@@ -117,11 +119,15 @@ impl Expected {
     /// What this question asks for.
     pub fn by(question: &str) -> Self {
         let plain = plain(&bounded(question));
+        // Attached texts stand in fences behind the question, and are by anybody.
+        let own = self::plain(
+            question[..question.floor_char_boundary(OWN_BYTES_MAX)].split("```").next().unwrap_or_default(),
+        );
         Self {
             tools: tools::asks_about_tools(&plain),
             verdicts: judge::asks_to_judge(&plain),
-            models: orders::are_asked_for(&plain),
-            overrides: phrases::overrides(&plain) || phrases::asks_about_overrides(&plain),
+            models: orders::are_asked_for(&own),
+            overrides: phrases::overrides(&own) || phrases::asks_about_overrides(&own),
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) struct Own {
     continue_run: Option<String>,
     /// How the progress of the panel is shown in a stream.
     pub(crate) progress: Option<Progress>,
-    /// The options of a question, and what is none.
+    /// The options of a question, and fields that are none.
     #[serde(flatten)]
     #[schemars(skip)]
     rest: Rest,

@@ -6,7 +6,6 @@
 mod erase;
 mod rebuild;
 
-use parallel_llm_engine::run::event::EventPhase;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -17,6 +16,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::call::hub::{Hub, Phase, Update, Watch};
 use parallel_llm_engine::run::calibration::Calibration;
+use parallel_llm_engine::run::event::EventPhase;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, RunId, SeatNumber, SeatStatus};

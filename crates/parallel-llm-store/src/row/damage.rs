@@ -3,9 +3,9 @@
 //! A damaged answer leaves its seat without one, so that nothing fuses, counts or exports it; the rest of its run is
 //! shown.
 
-use parallel_llm_engine::run::event::EventPhase;
 use std::sync::Arc;
 
+use parallel_llm_engine::run::event::EventPhase;
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure};

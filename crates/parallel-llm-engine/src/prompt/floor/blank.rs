@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::FloorBasis;
-use super::words::lower;
+use super::words::{head, lower};
 
 /// What begins and ends a place to be filled in, or a part of a frame.
 const FRAMES: [(&str, &str); 6] =
@@ -37,20 +37,36 @@ const NAME_BYTES_MAX: usize = 40;
 /// Whether a text is of this kind, and neither the request nor a candidate is.
 pub(super) fn is_all(text: &str, basis: &FloorBasis<'_>) -> bool {
     let is_frame = is_framed(text) && !basis.material().any(|known| known.contains(['<', '[', '{', '=']));
-    let is_form = names(text) * 100 >= lower(text).len() * NAMES_PERCENT
-        && names(text) >= NAMES_MIN
+    let places = names(text);
+    let is_form = places >= NAMES_MIN
+        && places * 100 >= lower(text).len() * NAMES_PERCENT
         && !basis.material().any(|known| names(known) > 0);
     let is_empty = is_empty_json(text) && !basis.candidates.iter().any(|(_, one)| is_empty_json(one));
-    let ways: [fn(&str) -> bool; 5] = [is_unfilled, has_empty_code, is_headed, is_empty_table, is_address];
+    let ways: [fn(&str) -> bool; 4] = [is_unfilled, has_empty_code, is_headed, is_empty_table];
     let is_blank =
         ways.into_iter().any(|is_so| is_so(text) && !basis.candidates.iter().any(|(_, one)| is_so(one)));
-    is_frame || is_form || is_empty || is_blank || is_data(text, basis) || is_drawn(text, basis)
+    is_frame
+        || is_form
+        || is_empty
+        || is_blank
+        || is_address(text, basis)
+        || is_data(text, basis)
+        || is_drawn(text, basis)
 }
 
 /// Whether a block of code is empty, and no other is there.
 fn has_empty_code(text: &str) -> bool {
-    let is_empty = |block: &str| block.split_once('\n').map_or(block, |(_, code)| code).trim().is_empty();
-    text.contains("```") && text.split("```").skip(1).step_by(2).all(is_empty)
+    let (mut open, mut has_block) = (None, false);
+    for line in text.lines().map(str::trim) {
+        let depth = line.len() - line.trim_start_matches('`').len();
+        match open {
+            None if depth >= 3 => open = Some(depth),
+            Some(fence) if depth >= fence && line.len() == depth => (open, has_block) = (None, true),
+            Some(_) if !line.is_empty() => return false,
+            _ => {}
+        }
+    }
+    has_block
 }
 
 /// Whether a text is nothing but headings: `# One`, `Act 1:`.
@@ -84,9 +100,11 @@ fn is_empty_table(text: &str) -> bool {
     lines.len() > 2 && lines.iter().all(|line| line.starts_with('|')) && lines[1..].iter().all(is_empty)
 }
 
-/// Whether a text is only a web address.
-fn is_address(text: &str) -> bool {
-    (text.starts_with("https://") || text.starts_with("http://")) && !text.contains(char::is_whitespace)
+/// Whether a text is only a web address that neither the request nor a candidate has.
+fn is_address(text: &str, basis: &FloorBasis<'_>) -> bool {
+    (text.starts_with("https://") || text.starts_with("http://"))
+        && !text.contains(char::is_whitespace)
+        && !basis.material().any(|known| known.contains("http") || known.contains(text))
 }
 
 /// Whether a text has only signs: those of emphasis, the same few again and again, or some where most candidates are prose.
@@ -153,7 +171,8 @@ fn names(text: &str) -> usize {
     let is_variable = |name: &&str| name.bytes().all(|one| one.is_ascii_lowercase() || b" _".contains(&one));
     // A command of LaTeX stands before its braces.
     let in_braces = text.match_indices('{').filter(|(at, _)| !text[..*at].ends_with(char::is_alphanumeric));
-    let in_braces = in_braces.filter_map(|(at, _)| Some(text[at + 1..].split_once('}')?.0));
+    let in_braces =
+        in_braces.filter_map(|(at, _)| Some(head(&text[at + 1..], NAME_BYTES_MAX + 1).split_once('}')?.0));
     let in_braces = in_braces.filter(|name| is_name(name) && is_variable(name)).map(|name| lower(name).len());
     let blanks = text.split_whitespace().filter(|word| word.len() > 2 && word.bytes().all(|one| one == b'_'));
     in_brackets.sum::<usize>() + in_braces.sum::<usize>() + blanks.count()

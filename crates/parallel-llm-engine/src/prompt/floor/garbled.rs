@@ -4,10 +4,8 @@
 use super::FloorBasis;
 use super::words::lower;
 
-/// What tokenizers write for a byte, a blank, and what is no letter.
-const TOKENS: [&str; 3] = ["<0x", "\u{2581}", "\u{fffd}"];
-/// So many bytes of UTF-8 that were read as Latin letters are no names.
-const MISREAD_MIN: usize = 3;
+/// So many bytes of UTF-8 that were read as Latin letters, and half of all such letters, are no words of a language.
+const MISREAD_MIN: usize = 6;
 /// So many words that stand twice in a row stutter, and this share of all words, in hundredths.
 const STUTTERS_MIN: usize = 4;
 const STUTTERS_PERCENT: usize = 20;
@@ -18,25 +16,73 @@ pub(super) fn is_so(text: &str, basis: &FloorBasis<'_>) -> bool {
     ways.into_iter().any(|is_damaged| is_damaged(text) && !basis.material().any(is_damaged))
 }
 
+/// `<0x0A>`, `▁the`, and what is no letter.
 fn has_tokens(text: &str) -> bool {
-    TOKENS.iter().any(|token| text.contains(token))
+    let is_byte = |at: usize| {
+        let digits = text[at + "<0x".len()..].bytes();
+        digits.clone().take(2).filter(u8::is_ascii_hexdigit).count() == 2
+            && digits.clone().nth(2) == Some(b'>')
+    };
+    let blanks = text.split('\u{2581}').skip(1).filter(|word| word.starts_with(char::is_alphabetic)).count();
+    text.contains('\u{fffd}') || blanks >= 2 || text.match_indices("<0x").any(|(at, _)| is_byte(at))
 }
 
-/// `Ã¤`, `â€™`, `ä¸­`: each letter of more than one byte became several.
+/// `Ã¤`, `â€™`, `ä¸­`: the bytes of a letter, read as one letter each.
 fn is_misread(text: &str) -> bool {
-    let mut letters = text.chars().peekable();
+    let letters: Vec<char> = text.chars().filter(|one| !one.is_ascii()).collect();
     let mut misread = 0;
-    while let Some(letter) = letters.next() {
-        let is_lead = ('\u{c2}'..='\u{f4}').contains(&letter);
-        // The second half of Windows-1252 stands for the bytes from 0x80 to 0x9f.
-        let follows = |next: &char| {
-            matches!(next, '\u{80}'..='\u{bf}' | '\u{152}' | '\u{153}' | '\u{160}' | '\u{161}' | '\u{178}')
-                || matches!(next, '\u{17d}' | '\u{17e}' | '\u{192}' | '\u{2c6}' | '\u{2dc}')
-                || matches!(next, '\u{2013}'..='\u{203a}' | '\u{20ac}' | '\u{2122}')
+    let mut at = 0;
+    while at < letters.len() {
+        let size = match byte(letters[at]) {
+            Some(0xc2..=0xdf) => 2,
+            Some(0xe0..=0xef) => 3,
+            Some(0xf0..=0xf4) => 4,
+            _ => 1,
         };
-        misread += usize::from(is_lead && letters.peek().is_some_and(follows));
+        let follow = letters.iter().skip(at + 1).take(size - 1);
+        let whole =
+            size > 1 && follow.filter(|one| matches!(byte(**one), Some(0x80..=0xbf))).count() == size - 1;
+        // `É«` and the like are French; in text that was misread the lead is mostly one of a few.
+        let is_lead = size > 2 || matches!(letters[at], 'Â' | 'Ã' | 'Ð' | 'Ñ' | 'Î' | 'Ï');
+        misread += if whole && is_lead { size } else { 0 };
+        at += if whole { size } else { 1 };
     }
-    misread >= MISREAD_MIN
+    misread >= MISREAD_MIN && misread * 2 >= letters.len()
+}
+
+/// The byte that Windows-1252 reads as this letter.
+const fn byte(letter: char) -> Option<u8> {
+    Some(match letter {
+        '\u{80}'..='\u{ff}' => letter as u8,
+        '€' => 0x80,
+        '‚' => 0x82,
+        'ƒ' => 0x83,
+        '„' => 0x84,
+        '…' => 0x85,
+        '†' => 0x86,
+        '‡' => 0x87,
+        'ˆ' => 0x88,
+        '‰' => 0x89,
+        'Š' => 0x8a,
+        '‹' => 0x8b,
+        'Œ' => 0x8c,
+        'Ž' => 0x8e,
+        '‘' => 0x91,
+        '’' => 0x92,
+        '“' => 0x93,
+        '”' => 0x94,
+        '•' => 0x95,
+        '–' => 0x96,
+        '—' => 0x97,
+        '˜' => 0x98,
+        '™' => 0x99,
+        'š' => 0x9a,
+        '›' => 0x9b,
+        'œ' => 0x9c,
+        'ž' => 0x9e,
+        'Ÿ' => 0x9f,
+        _ => return None,
+    })
 }
 
 /// `the the exact of of`: words that stand twice in a row, in more than one way.

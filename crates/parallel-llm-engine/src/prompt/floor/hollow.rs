@@ -194,9 +194,10 @@ const MISSING: &[&str] = &[
 const FAREWELLS: &[&str] = &[
     "you re welcome",
     "you are welcome",
-    "have a great ",
-    "have a nice ",
-    "have a good ",
+    "have a great day",
+    "have a nice day",
+    "have a good day",
+    "have a good one",
     "do you want to hear ",
 ];
 

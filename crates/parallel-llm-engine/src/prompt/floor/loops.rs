@@ -38,7 +38,9 @@ pub(super) fn dominate(text: &str, basis: &FloorBasis<'_>) -> bool {
     let allows = |known: &str| looped_percent(known) * ALLOWED_SHARE >= share;
     let counts_on = || {
         let rows = counted_rows(text);
-        let most = basis.candidates.iter().map(|(_, one)| one.lines().count()).max().unwrap_or_default();
+        let numbers = |text: &str| lower(text).iter().filter(|word| word.contains(char::is_numeric)).count();
+        let most = basis.candidates.iter().map(|(_, one)| numbers(one).max(one.lines().count())).max();
+        let most = most.unwrap_or_default();
         rows >= ROWS_MIN && rows > most * ROWS_SHARE && !lower(basis.request).iter().any(|word| is_many(word))
     };
     share >= LOOPED_PERCENT && !basis.material().any(allows) && !is_asked(basis.request) || counts_on()

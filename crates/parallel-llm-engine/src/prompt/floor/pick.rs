@@ -1,5 +1,7 @@
 //! Reads a text that only names a candidate, or announces an answer and gives none.
 
+use std::collections::HashMap;
+
 use super::vocabulary::{
     ANNOUNCED, ANNOUNCING, FILLERS, NOUNS, OFFERED, QUALITIES, REASONS, TEXTS, UNSPACED,
 };
@@ -72,11 +74,10 @@ fn is_scored(text: &str, basis: &FloorBasis<'_>) -> bool {
 fn names_own(basis: &FloorBasis<'_>) -> bool {
     let words: Vec<Word<'_>> = words(basis.request).collect();
     let named = |at: usize| label_of(words[at].text, basis, false).map(|label| (words[at - 1].text, label));
-    let named: Vec<(&str, usize)> = (1..words.len()).filter_map(named).collect();
-    let is_same = |(noun, label): &(&str, usize)| {
-        named.iter().any(|(other, one)| one != label && other.eq_ignore_ascii_case(noun))
-    };
-    named.iter().any(is_same)
+    let mut first: HashMap<String, usize> = HashMap::new();
+    (1..words.len())
+        .filter_map(named)
+        .any(|(noun, label)| *first.entry(noun.to_lowercase()).or_insert(label) != label)
 }
 
 /// The candidate that a text names before it only gives a reason: `B, because it is complete.`

@@ -71,7 +71,11 @@ fn breaks_off(text: &str, basis: &FloorBasis<'_>) -> bool {
     let line = text.lines().next_back().unwrap_or(text).trim();
     let has_sentence = [". ", "! ", "? "].iter().any(|end| line.contains(end));
     let Some(last) = line.rsplit(' ').next().map(str::to_lowercase) else { return false };
-    if !has_sentence || !last.chars().all(char::is_alphabetic) {
+    if !has_sentence
+        || last.len() < 2
+        || !last.chars().all(char::is_alphabetic)
+        || lower(text).len() < WORDS_MIN
+    {
         return false;
     }
     let known: Vec<String> = basis.material().flat_map(lower).collect();

@@ -1,6 +1,7 @@
 //! Facts about an event: what it is in the life of a run, and its request, answer, failure, outcome and cost if it has them.
 //!
-//! A new event says here what it is. Readers that treat several events alike ask for that, and need not know it.
+//! A new event says here what it is. Readers that treat several events alike ask for that, and need not know it. What is
+//! stored apart and what others may not read is told for each event, since a text that is forgotten here is never purged.
 
 use crate::run::outcome::Outcome;
 use crate::value::answer::{Answer, Failure};
@@ -82,7 +83,16 @@ impl Event {
             Self::Merged { held, .. } => held.answer(),
             Self::Answered { answer, .. } | Self::Cut { answer, .. } => Some(answer),
             Self::Cancelled { answer, .. } => answer.as_ref(),
-            _ => None,
+            Self::Started { .. }
+            | Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Failed { .. }
+            | Self::Skipped { .. }
+            | Self::Reopened { .. }
+            | Self::Reconciled { .. }
+            | Self::StageDecided { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => None,
         }
     }
 
@@ -101,7 +111,17 @@ impl Event {
         match self {
             Self::Merged { held, .. } => held.outcome(),
             Self::StageDecided { outcome, .. } | Self::Decided { outcome } => Some(outcome),
-            _ => None,
+            Self::Started { .. }
+            | Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Answered { .. }
+            | Self::Cut { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled { .. }
+            | Self::Skipped { .. }
+            | Self::Reopened { .. }
+            | Self::Reconciled { .. }
+            | Self::Closed { .. } => None,
         }
     }
 
@@ -119,7 +139,17 @@ impl Event {
         match self {
             Self::Merged { held, .. } => held.failure_mut(),
             Self::Cut { failure, .. } | Self::Failed { failure, .. } => Some(failure),
-            _ => None,
+            Self::Started { .. }
+            | Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Answered { .. }
+            | Self::Cancelled { .. }
+            | Self::Skipped { .. }
+            | Self::Reopened { .. }
+            | Self::Reconciled { .. }
+            | Self::StageDecided { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. } => None,
         }
     }
 

@@ -4,9 +4,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-
-use super::phrases::{Pair, Verbs, is_near, pair, search};
+use super::phrases::{Pair, Verbs, is_near, pair};
 
 /// Readers and orders, mostly one row per language.
 const ORDERS: &[Pair] = &[
@@ -91,7 +89,6 @@ const ORDERS: &[Pair] = &[
             "not report",
             "mine win",
             "carry out",
-            "set `",
             "set relevance",
             "no longer a",
         ],
@@ -117,7 +114,10 @@ const ORDERS: &[Pair] = &[
             "print them",
         ],
     ),
-    pair(&["{{user", "{{last", "{{conversation", "{paste the", "session_token"], &["http://", "https://"]),
+    pair(
+        &["={{user", "={{last", "={{conversation", "={paste the", "=sessiontoken"],
+        &["http://", "https://"],
+    ),
     pair(
         &["système", "modèle", "évaluateur", "assistant chargé", "l'assistant"],
         &["doit attribuer", "attribuer la note", "utilise d'abord", "note maximale", "ignore", "transférer"],
@@ -145,21 +145,30 @@ const ORDERS: &[Pair] = &[
     ),
 ];
 
-/// What questions about models, agents and their prompts name.
-const QUESTIONS: &[&str] = &[
-    "language model",
+/// What questions about models, agents and their prompts name: whole words, since `agent` is in `reagent`.
+const QUESTIONS: [&str; 22] = [
+    "ai",
     "llm",
-    " ai ",
-    "ai agent",
+    "llms",
+    "gpt",
+    "chatgpt",
     "chatbot",
+    "chatbots",
     "prompt",
+    "prompts",
     "jailbreak",
+    "jailbreaks",
     "injection",
+    "injections",
     "agent",
+    "agents",
     "assistant",
+    "assistants",
     "synthesizer",
     "aggregator",
     "evaluator",
+    "evaluators",
+    "model",
 ];
 
 /// Whether a text gives an order to a model that reads it.
@@ -170,6 +179,5 @@ pub(super) fn are_given(plain: &str) -> bool {
 
 /// Whether a question is about models, so that an answer says what they do.
 pub(super) fn are_asked_for(plain: &str) -> bool {
-    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| search(QUESTIONS));
-    WORDS.is_match(plain)
+    plain.split(|one: char| !one.is_alphanumeric()).any(|word| QUESTIONS.contains(&word))
 }

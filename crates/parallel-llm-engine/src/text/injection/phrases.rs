@@ -348,7 +348,7 @@ pub(super) fn overrides(plain: &str) -> bool {
 
 /// Whether a question is about such words.
 pub(super) fn asks_about_overrides(plain: &str) -> bool {
-    ["injection", "jailbreak"].iter().any(|word| plain.contains(word))
+    ["prompt injection", "prompt-injection", "jailbreak"].iter().any(|word| plain.contains(word))
 }
 
 /// Whether a text tells which answer should win.

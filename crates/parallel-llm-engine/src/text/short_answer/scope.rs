@@ -120,7 +120,7 @@ pub(super) fn asks_once(request: &str) -> bool {
     let lower = sentences.last().map(|last| last.to_lowercase()).unwrap_or_default();
     let is_joined = words(&lower).any(|word| CONJUNCTIONS.has(word))
         || lower.contains(['，', '、', ';', '；'])
-        || JOINED.iter().any(|joined| lower.contains(joined));
+        || JOINED.iter().any(|joined| lower.replace("または", "").replace("合并", "").contains(joined));
     let questions = sentences.iter().filter(asks).count();
     let is_joined = is_joined || questions == 0 && lower.contains([',', '—', '(']);
     !is_joined

@@ -51,7 +51,7 @@ pub(super) async fn run(
         )),
         (Some(plan), None, false) => {
             context.console.page(&described(plan, sent));
-            // Of a model that does not exist it is told as a refusal.
+            // A model that does not exist is told as a refusal.
             let others = plan.warnings.iter().filter(|warning| warning.code != Code::ModelUnknown);
             summary::render_warnings(&context.console, others);
         }

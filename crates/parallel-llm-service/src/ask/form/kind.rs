@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 /// The longest duration in seconds, a day.
 const SECONDS_MAX: u64 = 86_400;
+/// The highest amount that a program may give in US dollars: more is a slip. A person types what a person means.
+const USD_MAX: f64 = 1_000.0;
 
 /// What a field takes.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +66,7 @@ impl ValueKind {
             Self::Key(bytes) => json!({"type": "string", "minLength": 1, "maxLength": bytes}),
             Self::Texts => json!({"type": "array", "items": {"type": "string"}}),
             Self::Number(max) => json!({"type": "number", "minimum": 0, "maximum": max}),
-            Self::Usd => json!({"type": "number", "minimum": 0}),
+            Self::Usd => json!({"type": "number", "minimum": 0, "maximum": USD_MAX}),
             Self::Whole(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
             Self::Seconds => json!({"type": "integer", "minimum": 1, "maximum": SECONDS_MAX}),
             Self::Switch => json!({"type": "boolean"}),
@@ -78,30 +80,33 @@ impl ValueKind {
     /// Reads a JSON value. What can be meant in one way only is taken: one text for a list, and a number or a switch written
     /// as text.
     pub fn of_json(self, value: &Value) -> Option<Given> {
-        let unquoted = value.as_str().and_then(|text| serde_json::from_str::<Value>(text.trim()).ok());
-        let bare = unquoted.as_ref().unwrap_or(value);
+        let unquoted = |text: &str| serde_json::from_str::<Value>(text.trim()).ok();
+        let bare = || value.as_str().and_then(unquoted).unwrap_or_else(|| value.clone());
         match self {
             Self::RequiredText | Self::Text | Self::Named(_) => Some(Given::Text(value.as_str()?.to_owned())),
             Self::Key(_) | Self::Choice(_) => self.of_text(value.as_str()?),
             Self::Texts => {
                 let texts = |list: &Value| serde_json::from_value(list.clone()).ok().map(Given::Texts);
                 match value.as_str() {
-                    Some(text) if text.trim_start().starts_with('[') => texts(&unquoted?),
+                    Some(text) if text.trim_start().starts_with('[') => texts(&unquoted(text)?),
                     Some(text) => Some(Given::Texts(vec![text.to_owned()])),
                     None => texts(value),
                 }
             }
             Self::Number(max) => {
-                bare.as_f64().filter(|number| (0.0..=max).contains(number)).map(Given::Number)
+                bare().as_f64().filter(|number| (0.0..=max).contains(number)).map(Given::Number)
             }
             Self::Whole(min, max) => {
-                whole(bare).filter(|number| (min..=max).contains(number)).map(Given::Whole)
+                whole(&bare()).filter(|number| (min..=max).contains(number)).map(Given::Whole)
             }
-            Self::Usd => PicoUsd::from_f64(bare.as_f64()?).map(Given::Usd),
-            Self::Seconds => whole(bare)
+            Self::Usd => {
+                let usd = bare().as_f64().filter(|usd| *usd <= USD_MAX)?;
+                PicoUsd::from_f64(usd).map(Given::Usd)
+            }
+            Self::Seconds => whole(&bare())
                 .filter(|count| (1..=SECONDS_MAX).contains(count))
                 .map(|count| Given::Millis(count * 1000)),
-            Self::Switch => bare.as_bool().map(Given::Switch),
+            Self::Switch => bare().as_bool().map(Given::Switch),
         }
     }
 
@@ -127,7 +132,13 @@ impl ValueKind {
             Self::Usd if text.eq_ignore_ascii_case(NO_LIMIT) => Some(Given::Usd(PicoUsd::UNLIMITED)),
             Self::Usd => PicoUsd::from_decimal(text).map(Given::Usd),
             Self::Seconds => duration_ms(text).map(Given::Millis),
-            Self::Texts | Self::Number(_) | Self::Whole(..) | Self::Switch => self.of_json(&text.into()),
+            Self::Number(max) => {
+                text.parse().ok().filter(|number| (0.0..=max).contains(number)).map(Given::Number)
+            }
+            Self::Whole(min, max) => {
+                text.parse().ok().filter(|number| (min..=max).contains(number)).map(Given::Whole)
+            }
+            Self::Texts | Self::Switch => self.of_json(&text.into()),
         }
     }
 
@@ -228,6 +239,7 @@ mod tests {
             (ValueKind::Number(2.0), json!("true"), None),
             (ValueKind::Usd, json!(0.5), Some(Given::Usd(PicoUsd::from_decimal("0.5").unwrap()))),
             (ValueKind::Usd, json!(-1), None),
+            (ValueKind::Usd, json!(50_000), None),
             // Only people take the limit away.
             (ValueKind::Usd, json!("none"), None),
             (ValueKind::Seconds, json!(90), Some(Given::Millis(90_000))),
@@ -248,6 +260,9 @@ mod tests {
             (ValueKind::Usd, "-1", None),
             (ValueKind::Seconds, "1h30m", Some(Given::Millis(5_400_000))),
             (ValueKind::Seconds, "90", None),
+            (ValueKind::Number(2.0), ".7", Some(Given::Number(0.7))),
+            (ValueKind::Whole(1, 9_999), "007", Some(Given::Whole(7))),
+            (ValueKind::Whole(1, 99_999), "1e4", None),
             (ValueKind::Number(2.0), "warm", None),
             (ValueKind::Number(2.0), "2.1", None),
             (ValueKind::Whole(1, 9), "9", Some(Given::Whole(9))),

@@ -1,6 +1,5 @@
 //! Stored runs and runs of other processes: found by id, listed and watched.
 
-use parallel_llm_engine::run::event::EventPhase;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::run::calibration::Calibration;
+use parallel_llm_engine::run::event::EventPhase;
 use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunPlan, RunStatus};
 use parallel_llm_store::{RunFilter, RunSummary, Store};
 use tokio::task::{AbortHandle, JoinSet};

@@ -1,6 +1,5 @@
 //! Relays a run of another process from the store to its watchers here.
 
-use parallel_llm_engine::run::event::EventPhase;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use parallel_llm_engine::RunId;
 use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::Run;
+use parallel_llm_engine::run::event::EventPhase;
 use parallel_llm_store::{Changes, RunProgress, RunScope, Store};
 use tokio::time::Instant;
 

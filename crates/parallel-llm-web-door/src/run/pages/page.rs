@@ -1,5 +1,7 @@
 //! The page of a run and its twin in JSON.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
@@ -101,7 +103,7 @@ async fn page(visit: &Visit, name: &str) -> Result<Response, Failure> {
         prompt: seat::seen(&attachment::prompt_text(&run.plan.messages)),
         prompts: prompts::links(shown),
         seats: run.seats.iter().zip(1..).map(|(view, number)| card(view, number)).collect(),
-        events: viewed.events.iter().map(|recorded| event_row(&run, recorded)).collect(),
+        events: event_rows(&run, &viewed.events),
     };
     Ok(respond::page(&RunPage { layout: visit.layout(), view, parts: Parts(moment::all(shown)) }))
 }
@@ -110,10 +112,16 @@ fn card(view: &parallel_llm_engine::run::SeatView, number: usize) -> Card {
     Card { number, slot: element(view.slot), head_id: seat::head_id(view), text_id: seat::text_id(view) }
 }
 
-fn event_row(run: &Run, recorded: &Recorded) -> EventRow {
-    EventRow {
-        seq: recorded.seq,
-        at: figures::duration(recorded.elapsed_ms),
-        text: event_sentence::of(run, &recorded.event),
-    }
+/// Each event, told by what was known of the run when it came.
+fn event_rows(run: &Run, events: &[Recorded]) -> Vec<EventRow> {
+    let mut told = Run::new(Arc::clone(&run.plan));
+    let row = |recorded: &Recorded| {
+        told.apply(recorded);
+        EventRow {
+            seq: recorded.seq,
+            at: figures::duration(recorded.elapsed_ms),
+            text: event_sentence::of(&told, &recorded.event),
+        }
+    };
+    events.iter().map(row).collect()
 }

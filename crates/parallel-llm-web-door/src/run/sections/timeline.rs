@@ -1,11 +1,11 @@
 //! Where the time went: for each call, waiting, connecting, thinking, writing and retrying, on one axis; and the calls that the
 //! answer waited for.
 
-use parallel_llm_engine::run::event::EventPhase;
 use std::collections::BTreeSet;
 
 use askama::Template;
 use parallel_llm_engine::run::SeatView;
+use parallel_llm_engine::run::event::EventPhase;
 use parallel_llm_engine::{Answer, CallerSlot, Event, Run};
 
 use super::costs::label;

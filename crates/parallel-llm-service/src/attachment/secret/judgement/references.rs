@@ -106,6 +106,9 @@ const PUBLISHED: &[&str] = &[
 /// Ends of the names of a page's files, which bundlers give with a digest: `token.c33c4d06684a.js`.
 const FILES: &[&str] = &[".js", ".mjs", ".css", ".map", ".svg", ".png", ".woff2"];
 
+/// The shortest digest in such a name, in digits.
+const DIGEST_DIGITS_MIN: usize = 8;
+
 /// The shortest encrypted value, in bytes.
 const SEALED_BYTES_MIN: usize = 40;
 /// The longest address of an account or of memory after `0x`, in digits. A key has 64.
@@ -117,11 +120,21 @@ pub(super) fn is_published(text: &str) -> bool {
     PUBLISHED.iter().any(|part| lower.contains(part))
 }
 
+/// Whether a value is the name of a file with a digest: `token.c33c4d06684a.js`.
+fn is_bundled(lower: &str) -> bool {
+    let bare = FILES.iter().find_map(|file| lower.strip_suffix(file));
+    bare.and_then(|bare| bare.rsplit_once(['.', '-'])).is_some_and(|(name, digest)| {
+        let is_digest =
+            digest.len() >= DIGEST_DIGITS_MIN && digest.bytes().all(|one| one.is_ascii_hexdigit());
+        is_digest && reads_like_words(name)
+    })
+}
+
 /// Whether a value refers to another place, or is public, encrypted or a digest.
 pub(crate) fn is_reference(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let begins = |known: &[&str]| known.iter().any(|head| lower.starts_with(head));
-    if FILES.iter().any(|file| lower.ends_with(file)) {
+    if is_bundled(&lower) {
         return true;
     }
     begins(STORES)
