@@ -548,3 +548,11 @@ fn a_text_without_an_end_of_its_places_is_judged_in_linear_time() {
     let verdict = judged("What is it?", ["It is a brace.", "A brace."], &text);
     assert!(!matches!(verdict, FloorVerdict::Sound(_)), "it repeats itself");
 }
+
+#[test]
+fn what_a_small_model_says_of_the_form_is_no_answer() {
+    let candidates =
+        ["Cats sleep for hours, as many animals do.", "They have a way to conserve energy: a nap."];
+    let verdict = judged("Why do cats sleep so much?", candidates, "The answer, the last line, is a JSON.");
+    assert_eq!(verdict, FloorVerdict::Unusable(Reason::Placeholder));
+}

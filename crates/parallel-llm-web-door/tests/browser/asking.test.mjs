@@ -64,7 +64,7 @@ test('a question that cannot be asked comes back with the reason and with all th
     const before = (await program.json('/runs.json')).runs.length;
     for (const [field, value, reason] of [
       ['#budget', '0.0001', /budget/],
-      ['#budget', 'a lot', /the field “Budget” cannot have `a lot`/],
+      ['#budget', 'a lot', /the field “Budget” is an amount in US dollars such as 0.50, not `a lot`/],
     ]) {
       await visitor.goto('/ask');
       await visitor.page.fill('#question', 'What is refused?');

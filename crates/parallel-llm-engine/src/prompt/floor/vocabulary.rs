@@ -38,7 +38,7 @@ pub(super) static OFFERED: WordList = WordList::of(
 
 /// The words of talk that only chooses. None of them answers anything.
 pub(super) static FILLERS: WordList = WordList::of(
-    "or both three two four but don todo tbd goes is are was the a an best better good great i would will ll d return choose chose chosen choosing \
+    "last line or both three two four but don todo tbd goes is are was the a an best better good great i would will ll d return choose chose chosen choosing \
      pick picked picking select selected selecting selection prefer preferred go going with my as it its \
      this that one stands stand unchanged correct right most accurate complete final to of for from be \
      should used use using start started here so therefore thus hence and all among these those other \
@@ -252,7 +252,7 @@ pub(super) static ANNOUNCING: WordList = WordList::of(
     "the a an of to for from here is are below follows following goes my your our will now i ll write give as final it \
      this that be json object one request task answer answers candidate candidates response responses analysis editor base \
      text and in with above so me let us you your person s antwort kandidat réponse respuesta risposta resposta die der la \
-     das ist est es todo tbd insert put enter fill place placeholder goes go content type complete",
+     das ist est es todo tbd insert put enter fill place placeholder goes go content type complete last line",
 );
 
 /// Words of the task of a writer, which an answer rarely needs that no candidate uses.
