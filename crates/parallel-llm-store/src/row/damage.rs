@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::run::event::EventPhase;
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure};
@@ -67,19 +66,18 @@ pub(crate) fn restore_text(event: &mut Event, text: CheckedText) -> Option<Strin
         CheckedText::Whole(text) => Some(text),
         CheckedText::Damaged => None,
     };
-    let phase = event.phase();
+    let stage = if let Event::StageDecided { stage, .. } = event { Some(*stage) } else { None };
     if let Some(outcome) = event.outcome_mut() {
-        let is_damaged = text.is_none();
         outcome.text = text;
-        // A stage without its text counts as undecided: the text is made again of what was paid for.
-        let part = match &*event {
-            Event::StageDecided { stage, .. } => format!("the text of stage {stage}"),
-            _ => "the text of the answer".to_owned(),
-        };
-        if let Some(outcome) = event.outcome_mut().filter(|_| is_damaged && phase == EventPhase::Decides) {
-            outcome.failure = Some(failure(&part));
+        if outcome.text.is_some() {
+            return None;
         }
-        return is_damaged.then_some(part);
+        // A stage without its text counts as undecided: the text is made again of what was paid for.
+        if let Some(stage) = stage {
+            return Some(format!("the text of stage {stage}"));
+        }
+        outcome.failure = Some(failure("the text of the answer"));
+        return Some("the text of the answer".to_owned());
     }
     let answer = event.answer_mut()?;
     if let Some(text) = text {

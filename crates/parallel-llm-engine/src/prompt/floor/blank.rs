@@ -41,13 +41,11 @@ pub(super) fn is_all(text: &str, basis: &FloorBasis<'_>) -> bool {
     let is_form = places >= NAMES_MIN
         && places * 100 >= lower(text).len() * NAMES_PERCENT
         && !basis.material().any(|known| names(known) > 0);
-    let is_empty = is_empty_json(text) && !basis.candidates.iter().any(|(_, one)| is_empty_json(one));
-    let ways: [fn(&str) -> bool; 4] = [is_unfilled, has_empty_code, is_headed, is_empty_table];
+    let ways: [fn(&str) -> bool; 5] = [is_empty_json, is_unfilled, has_empty_code, is_headed, is_empty_table];
     let is_blank =
         ways.into_iter().any(|is_so| is_so(text) && !basis.candidates.iter().any(|(_, one)| is_so(one)));
     is_frame
         || is_form
-        || is_empty
         || is_blank
         || is_address(text, basis)
         || is_data(text, basis)

@@ -118,9 +118,11 @@ pub(super) fn asks_once(request: &str) -> bool {
     let asks =
         |sentence: &&&str| sentence.trim_end_matches(['"', '”', '»', ' ', '*']).ends_with(['?', '？', '؟']);
     let lower = sentences.last().map(|last| last.to_lowercase()).unwrap_or_default();
+    // `または` is or, `合并` is to merge.
+    let unspaced = lower.replace("または", "").replace("合并", "");
     let is_joined = words(&lower).any(|word| CONJUNCTIONS.has(word))
         || lower.contains(['，', '、', ';', '；'])
-        || JOINED.iter().any(|joined| lower.replace("または", "").replace("合并", "").contains(joined));
+        || JOINED.iter().any(|joined| unspaced.contains(joined));
     let questions = sentences.iter().filter(asks).count();
     let is_joined = is_joined || questions == 0 && lower.contains([',', '—', '(']);
     !is_joined

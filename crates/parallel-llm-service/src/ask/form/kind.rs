@@ -93,19 +93,13 @@ impl ValueKind {
                     None => texts(value),
                 }
             }
-            Self::Number(max) => {
-                bare().as_f64().filter(|number| (0.0..=max).contains(number)).map(Given::Number)
-            }
-            Self::Whole(min, max) => {
-                whole(&bare()).filter(|number| (min..=max).contains(number)).map(Given::Whole)
-            }
+            Self::Number(max) => within(bare().as_f64(), 0.0, max).map(Given::Number),
+            Self::Whole(min, max) => within(whole(&bare()), min, max).map(Given::Whole),
             Self::Usd => {
                 let usd = bare().as_f64().filter(|usd| *usd <= USD_MAX)?;
                 PicoUsd::from_f64(usd).map(Given::Usd)
             }
-            Self::Seconds => whole(&bare())
-                .filter(|count| (1..=SECONDS_MAX).contains(count))
-                .map(|count| Given::Millis(count * 1000)),
+            Self::Seconds => within(whole(&bare()), 1, SECONDS_MAX).map(|count| Given::Millis(count * 1000)),
             Self::Switch => bare().as_bool().map(Given::Switch),
         }
     }
@@ -132,12 +126,8 @@ impl ValueKind {
             Self::Usd if text.eq_ignore_ascii_case(NO_LIMIT) => Some(Given::Usd(PicoUsd::UNLIMITED)),
             Self::Usd => PicoUsd::from_decimal(text).map(Given::Usd),
             Self::Seconds => duration_ms(text).map(Given::Millis),
-            Self::Number(max) => {
-                text.parse().ok().filter(|number| (0.0..=max).contains(number)).map(Given::Number)
-            }
-            Self::Whole(min, max) => {
-                text.parse().ok().filter(|number| (min..=max).contains(number)).map(Given::Whole)
-            }
+            Self::Number(max) => within(text.parse().ok(), 0.0, max).map(Given::Number),
+            Self::Whole(min, max) => within(text.parse().ok(), min, max).map(Given::Whole),
             Self::Texts | Self::Switch => self.of_json(&text.into()),
         }
     }
@@ -206,6 +196,11 @@ impl Given {
     pub fn switch(self) -> Option<bool> {
         if let Self::Switch(on) = self { Some(on) } else { None }
     }
+}
+
+/// A number between these.
+fn within<N: PartialOrd>(number: Option<N>, min: N, max: N) -> Option<N> {
+    number.filter(|number| (min..=max).contains(number))
 }
 
 /// A whole number, also written as `3.0`.
