@@ -63,7 +63,7 @@ pub fn of(run: &Run, event: &Event) -> String {
                 Retry::After { ms } => format!("; trying again in {}", seconds(*ms)),
                 Retry::Without { field } => format!("; trying again without `{field}`"),
             };
-            let why = match same_reason(run, attempt.slot, failure) {
+            let why = match same_reason(run, *attempt, failure) {
                 Some(other) => format!(", as {other}"),
                 None => format!(": {}", safe::for_terminal(&failure.message)),
             };
@@ -88,10 +88,12 @@ fn of_call(run: &Run, attempt: Attempt, what: &str) -> String {
     format!("{} {model}: {what}", attempt.slot)
 }
 
-/// The call before this one that failed for the same reason, so that the reason need not be repeated. One of the two tells it.
-fn same_reason(run: &Run, slot: CallerSlot, failure: &Failure) -> Option<CallerSlot> {
+/// The call that failed earlier for the same reason, so that the reason need not be repeated. Among tries that follow, the
+/// call with the lowest number tells it again: two that each name the other tell nobody.
+fn same_reason(run: &Run, attempt: Attempt, failure: &Failure) -> Option<CallerSlot> {
+    let may_tell = |slot| if attempt.number == 1 { slot != attempt.slot } else { slot < attempt.slot };
     let has_it = |view: &&SeatView| {
-        let known = view.failure.as_ref().filter(|_| view.slot < slot);
+        let known = view.failure.as_ref().filter(|_| may_tell(view.slot));
         known.is_some_and(|known| known.says_the_same(failure))
     };
     run.views().find(has_it).map(|view| view.slot)
