@@ -376,7 +376,7 @@ fn amounts_times_and_counts() {
             "`quorum:9` wants more answers than a panel of 1 can give",
             "give `--wait` as `quorum:1` or less",
         ),
-        typed(["runs", "cost", "--since", "yesterday"], 2, "a time ago such as 7d", "runs cost --help"),
+        typed(["runs", "cost", "--since", "yesterday"], 2, "a time ago such as 7d", "`--since 1d`"),
         typed(["runs", "show", "@", "--seat", "300"], 2, "from 0 to 255, not `300`", "runs show --help"),
         typed(
             ["ask", "--idempotency-key", "", "Why?"],
@@ -707,7 +707,7 @@ fn words_of_other_programs_are_told_what_they_are_called_here() {
         named(["flow", "run", "review"], "has no command `run`", "ask --preset review \"QUESTION\""),
         named(["history"], "there is no command `history`", "type `parallel-llm-mcp runs list`"),
         named(["version"], "there is no command `version`", "type `parallel-llm-mcp --version`"),
-        named(["chat"], "there is no command `chat`", "ask -c \"QUESTION\""),
+        named(["chat"], "there is no command `chat`", "ask \"QUESTION\""),
         named(["login"], "there is no command `login`", "type `parallel-llm-mcp keys set openrouter`"),
         named(["web"], "there is no command `web`", "type `parallel-llm-mcp serve --http 127.0.0.1:8930`"),
         named(

@@ -149,6 +149,40 @@ fn stdin_by_the_name_of_a_file_is_read_once() {
 }
 
 #[test]
+fn values_as_other_programs_take_them_are_repaired() {
+    check([
+        named(["ask", "why", "-model", "x-ai/grok-4.7"], "has one hyphen", "ask why --model x-ai/grok-4.7`"),
+        named(
+            ["Why is it?", "-dry-run"],
+            "has one hyphen",
+            "type `parallel-llm-mcp \"Why is it?\" --dry-run`",
+        ),
+        named(["ask", "Why?", "--wait", "3"], "not `3`", "write it like `quorum:3`"),
+        named(["ask", "Why?", "--wait", "90s"], "not `90s`", "write it like `until:90s`"),
+        named(["ask", "Why?", "--max-tokens", "4.5k"], "not `4.5k`", "write it like `--max-tokens 4500`"),
+        named(["models", "--min-context", "1M"], "not `1M`", "write it like `--min-context 1000000`"),
+        named(["models", "--free"], "no flag `--free`", "models --max-price 0`"),
+        named(["ask", "Why?", "--budget", "50c"], "not `50c`", "write it like `--budget 0.50`"),
+        named(["ask", "Why?", "-t", "0.7"], "`0.7` cannot be the name", "write it like `--temperature 0.7`"),
+        named(["ask", "file:///etc/hosts"], "is the address of a file", "ask @/etc/hosts`"),
+        named(["runs", "cost", "--since", "last", "week"], "there is `week`", "runs cost --since 1w`"),
+        named(
+            ["doctor", "who", "wrote", "hamlet"],
+            "there is `who`",
+            "type `parallel-llm-mcp doctor`, or type `parallel-llm-mcp ask \"doctor who wrote hamlet\"`",
+        ),
+        named(
+            ["ask", "Why?", "-m", "openrouter/x-ai/grok-4.7"],
+            "the model `openrouter/x-ai/grok-4.7` is unknown",
+            "did you mean `x-ai/grok-4.7`?",
+        ),
+        named(["logs"], "there is no command `logs`", "type `parallel-llm-mcp runs list`"),
+    ]);
+    // A short flag may stand before its value without a blank.
+    assert_eq!(asked(&["-mx-ai/grok-4.7", "Why?"], None).0, "Why?");
+}
+
+#[test]
 fn a_lone_command_is_not_the_question() {
     check([
         named(
@@ -285,7 +319,7 @@ fn a_next_step_keeps_what_was_typed() {
         named(["ask", "--prompt", "Why so?"], "no flag `--prompt`", "ask \"Why so?\"`"),
         named(["ask", "--thinking", "low", "Why?"], "no flag `--thinking`", "`--effort low`"),
         named(["ask", "--think", "Why?"], "no flag `--think`", "`--effort high`"),
-        named(["show", "01KB3V"], "no command `show`", "did you mean `runs show 01KB3V`?"),
+        named(["show", "01KB3V"], "no command `show`", "did you mean `parallel-llm-mcp runs show 01KB3V`?"),
         named(
             ["01KB3VD0ZZZZZZZZZZZZZZZZZZ"],
             "no command `01KB3V",

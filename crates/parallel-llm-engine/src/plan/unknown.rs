@@ -16,6 +16,16 @@ pub(super) fn failure(model: &ModelRef, providers: &[ProviderId], catalogue: &Ca
         return refuse(message, &meant_provider(provider, rest, providers, catalogue));
     }
     let written = |id: &str| ModelRef { model: id.to_owned(), ..model.clone() }.to_string();
+    // Other programs write the provider in front of vendor and model.
+    let behind_provider = name.strip_prefix(DEFAULT_PROVIDER).and_then(|rest| rest.strip_prefix('/'));
+    if let Some(rest) = behind_provider.filter(|rest| rest.contains('/')) {
+        let known = match catalogue.named(rest) {
+            NamedModels::One(id) => vec![id],
+            _ => catalogue.similar(rest).into_iter().map(str::to_owned).collect(),
+        };
+        let meant: Vec<String> = known.iter().map(|id| written(id)).collect();
+        return refuse(format!("the model `{model}` is unknown"), &meant);
+    }
     if let Some((vendor, rest)) = unknown_vendor(name, catalogue) {
         let message = format!("the model `{model}` is unknown: no vendor is called `{vendor}`");
         let meant = meant_vendor(vendor, rest, catalogue);

@@ -80,7 +80,12 @@ pub(super) fn no_text(word: &str, at: usize, arguments: &[OsString]) -> Option<F
     let attached =
         || instead(vec!["-a".to_owned(), typed_line::quoted(word), typed_line::QUESTION.to_owned()]);
     let is_pattern = is_pattern(word);
-    let (what, step) = if attachment::is_address(&path) {
+    let (what, step) = if let Some(local) = word.strip_prefix("file://") {
+        (
+            "is the address of a file, and would be sent as the question",
+            Some(instead(vec![format!("@{}", typed_line::quoted(local))])),
+        )
+    } else if attachment::is_address(&path) {
         ("is an address, and nothing is fetched", Some(Next::Do(Advice::SaveFileFirst)))
     } else if path.is_dir() {
         ("is a folder, and its name would be sent as the question", Some(attached()))

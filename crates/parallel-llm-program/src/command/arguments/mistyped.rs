@@ -23,6 +23,8 @@ use crate::command::{Arguments, Command, Work};
 const NAMED_MAX: usize = 3;
 /// The most dashes of a flag: `—-` is one too many already.
 const DASHES_MAX: usize = 3;
+/// The bytes of a flag of one letter, such as `-m`.
+const SHORT_FLAG_LEN: usize = 2;
 
 /// Refuses flags that begin with another dash than the one on the keyboard, or behind a blank that is none: word processors
 /// and messengers write them. Only a question takes such a word without an error.
@@ -66,6 +68,25 @@ pub(super) fn check_dashes(arguments: &[OsString]) -> Result<(), Failure> {
         Some(meant) => failure.with_next(Next::Meant(typed_line::shown(&meant).into())),
         None => failure.with_next(Next::See(format!("{} ask --help", called::name()).into())),
     })
+}
+
+/// Refuses the name of a flag behind one hyphen: `-model x` would be the model `odel`, and a question about x.
+pub(super) fn check_hyphens(arguments: &[OsString]) -> Result<(), Failure> {
+    let words = words(arguments);
+    let is_other = |word: &String| word != "ask" && called::COMMANDS.contains(&word.as_str());
+    if words.get(1).is_some_and(is_other) {
+        return Ok(());
+    }
+    let is_name = |word: &str| {
+        let is_long = word.starts_with('-') && !word.starts_with("--") && word.len() > SHORT_FLAG_LEN;
+        is_long && is_flag_of_ask(&format!("-{word}").into())
+    };
+    let found = (1..words.len()).find(|at| is_name(&words[*at]) && !takes_value(&words[at - 1]));
+    let Some(at) = found else { return Ok(()) };
+    let line = typed_line::again(arguments, |place, word| (place == at).then(|| vec![format!("-{word}")]));
+    let message =
+        format!("`{}` has one hyphen, and the name of a flag has two", typed_line::shown(&words[at]));
+    Err(Failure::new(Code::Usage, message).with_next(Next::Type(line.into())))
 }
 
 /// What stands behind the dashes of such an argument, if it is a word.

@@ -136,14 +136,29 @@ fn further_argument(
         ["show", "list", "get", "describe"].contains(&word) && path.last().is_none_or(|name| name != word)
     };
     let flag = synonyms::flag_of_value(&path[1..].join(" ")).filter(|_| !continued::is_run(extra));
-    let line = typed_line::again(arguments, |place, word| match flag {
+    // `--since last week`.
+    let amount =
+        (at > 1).then(|| amount::plain(&words[at - 2], &format!("{} {extra}", words[at - 1]))).flatten();
+    let is_further = |place: usize| words[at..=place].iter().all(|word| !word.starts_with('-'));
+    let line = typed_line::again(arguments, |place, word| match (&amount, flag) {
+        (Some(plain), _) if place + 1 == at => Some(vec![plain.clone()]),
+        (Some(_), _) if place == at => Some(Vec::new()),
+        (Some(_), _) => None,
         // `presets show quick`, where `presets quick` is meant.
         _ if place + 1 == at && is_word(word) => Some(Vec::new()),
-        None if place == at && !is_word(&words[at - 1]) => Some(Vec::new()),
-        Some(flag) if place == at => Some(vec![flag.to_owned(), typed_line::quoted(word)]),
+        (_, Some(flag)) if place == at => Some(vec![flag.to_owned(), typed_line::quoted(word)]),
+        (_, None) if place >= at && is_further(place) && !is_word(&words[at - 1]) => Some(Vec::new()),
         _ => None,
     });
-    refused.with_next(Next::Type(line.into()))
+    let mut steps = vec![Next::Type(line.into())];
+    // Several words behind a command without commands may be a question that begins with its name.
+    let is_sentence =
+        words.len() > 3 && path.len() == 2 && words[1..].iter().all(|word| !word.starts_with('-'));
+    if is_sentence {
+        let question = typed_line::quoted(&words[1..].join(" "));
+        steps.push(Next::Type(format!("{} ask {question}", path[0]).into()));
+    }
+    refused.with_next(steps)
 }
 
 /// Arguments that a command needs: each named, with a call that has them.

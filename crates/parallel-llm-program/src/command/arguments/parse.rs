@@ -31,6 +31,7 @@ pub fn parse(console: &Console, arguments: &[OsString]) -> Result<Arguments, u8>
 
 fn read(arguments: &[OsString]) -> Result<Arguments, Mistake> {
     mistyped::check_dashes(arguments)?;
+    mistyped::check_hyphens(arguments)?;
     let mut read = help::try_parse(arguments).or_else(|error| bare::parse(arguments, error))?;
     mistyped::check(&mut read, arguments)?;
     Ok(read)

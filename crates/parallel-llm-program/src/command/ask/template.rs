@@ -11,6 +11,7 @@ use parallel_llm_settings::settings::Settings;
 
 use super::bounded_text;
 use super::outgoing::{Outgoing, Source};
+use crate::command::line::amount;
 
 /// The folder beside the user's settings.
 const FOLDER: &str = "templates";
@@ -39,6 +40,10 @@ impl Template {
                 format!("`{name}` cannot be the name of a template, which has letters, digits, `-` and `_`");
             let next = names(&folder);
             let failure = Failure::new(Code::Usage, message);
+            // Elsewhere `-t` is the temperature.
+            if let Some(plain) = amount::plain("--temperature", name) {
+                return Err(failure.with_next(Next::WriteAs(format!("--temperature {plain}").into())));
+            }
             return Err(if next.is_empty() { failure } else { failure.with_next(Next::choose_one(next)) });
         }
         let path = folder.join(name).with_extension(ENDING);

@@ -11,7 +11,7 @@ use super::typed_line;
 
 /// Units of money. Amounts are in USD, so another currency only shows that it is no word of the question.
 const MONEY: [&str; 10] = ["usd", "dollars", "dollar", "bucks", "eur", "euros", "euro", "gbp", "$", "€"];
-const CENTS: [&str; 3] = ["cents", "cent", "¢"];
+const CENTS: [&str; 5] = ["cents", "cent", "ct", "c", "¢"];
 const TOKENS: [&str; 3] = ["tokens", "token", "tok"];
 /// Units of time as the program reads them, and as people write them.
 const TIMES: [(&str, &[&str]); 6] = [
@@ -56,18 +56,25 @@ fn usd(value: &str) -> Option<String> {
 
 fn tokens(value: &str) -> Option<u32> {
     let bare = TOKENS.iter().find_map(|unit| value.strip_suffix(unit)).unwrap_or(value).trim();
-    let (digits, thousands) = match bare.strip_suffix('k') {
-        Some(digits) => (digits, 1_000),
+    let (digits, unit) = match bare.strip_suffix(['k', 'm']) {
+        Some(digits) if bare.ends_with('k') => (digits, 1_000),
+        Some(digits) => (digits, 1_000_000),
         None => (bare, 1),
     };
-    let count: u32 = digits.replace(['_', ',', ' ', '\''], "").parse().ok()?;
-    count.checked_mul(thousands).filter(|count| *count > 0)
+    let digits = digits.replace(['_', ',', ' ', '\''], "");
+    let (whole, decimals) = digits.split_once('.').unwrap_or((&digits, ""));
+    let divisor = 10_u64.checked_pow(u32::try_from(decimals.len()).ok()?)?;
+    let count = format!("{whole}{decimals}").parse::<u64>().ok()?.checked_mul(unit)?;
+    u32::try_from(count / divisor).ok().filter(|whole| *whole > 0 && count % divisor == 0)
 }
 
 fn time(value: &str) -> Option<String> {
     if duration_ms(value).is_some() {
         return Some(value.to_owned());
     }
+    let one = ["last ", "a ", "an ", "one "].iter().find_map(|word| value.strip_prefix(word));
+    let one = one.or((value == "yesterday").then_some("day")).map(|unit| format!("1 {unit}"));
+    let value = one.as_deref().unwrap_or(value);
     let (count, unit) = value.split_at(value.find(|letter: char| !letter.is_ascii_digit())?);
     let (unit, _) = TIMES.iter().find(|(_, units)| units.contains(&unit.trim()))?;
     let count: u32 = count.parse().ok().filter(|count| *count > 0)?;
@@ -137,6 +144,15 @@ mod tests {
             ("--max-tokens", "500 tokens", Some("500")),
             ("--max-tokens", "4 k tokens", Some("4000")),
             ("--max-tokens", "4,096", Some("4096")),
+            ("--max-tokens", "4.5k", Some("4500")),
+            ("--max-tokens", "4.5", None),
+            ("--max-tokens", "1.0001k", None),
+            ("--min-context", "1M", Some("1000000")),
+            ("--budget", "50c", Some("0.50")),
+            ("--since", "yesterday", Some("1d")),
+            ("--since", "last week", Some("1w")),
+            ("--since", "last", None),
+            ("--since", "last year", None),
             ("--max-tokens", "0", None),
             ("--deadline", "5 minutes", Some("5m")),
             ("--deadline", "90 sec", Some("90s")),

@@ -12,13 +12,17 @@ const DURATION_MS_MAX: u64 = 86_400_000;
 /// The rules that are single words.
 pub(super) const WORDS: [&str; 2] = ["all", "stragglers"];
 
-/// The rule with a value that such a text was meant to be, with an example of its value.
-pub(super) fn example(text: &str) -> Option<&'static str> {
+/// The rule with a value that such a text was meant to be: its own value, or an example of one.
+pub(super) fn example(text: &str) -> Option<String> {
+    let with_rule = |rule: &str| Some(format!("{rule}:{text}")).filter(|text| read(text).is_some());
+    if let Some(meant) = with_rule("quorum").or_else(|| with_rule("until")) {
+        return Some(meant);
+    }
     let name = text.split([':', '=', ' ']).next().unwrap_or(text);
     [("quorum", "quorum:3"), ("until", "until:90s")]
         .into_iter()
         .find(|(rule, _)| nearest(name, [*rule]).is_some())
-        .map(|(_, example)| example)
+        .map(|(_, example)| example.to_owned())
 }
 
 /// Parses a wait rule, in lower case. `stragglers` gets default numbers here; the real ones are separate settings.

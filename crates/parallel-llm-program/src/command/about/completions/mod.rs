@@ -23,10 +23,10 @@ use script::Shell;
 ///
 /// Example: source <(parallel-llm-mcp completions bash)
 ///
-/// Example: parallel-llm-mcp completions fish > ~/.config/fish/completions/parallel-llm-mcp.fish
+/// Example: parallel-llm-mcp completions fish | source
 ///
-/// For bash and zsh the first example belongs into ~/.bashrc or, after `compinit`, into ~/.zshrc. For PowerShell, add the
-/// output to the file that $PROFILE names.
+/// The first example belongs into ~/.bashrc, or for zsh into ~/.zshrc after `compinit`; the second into
+/// ~/.config/fish/config.fish. For PowerShell, add the output to the file that $PROFILE names.
 #[derive(Debug, clap::Args)]
 pub struct Completions {
     /// The shell
