@@ -1,12 +1,12 @@
 //! The vocabulary of this door: tools and their arguments.
 
-use parallel_llm_engine::value::next::{Argument, Audience, Limit, Operation, Vocabulary};
+use parallel_llm_engine::value::next::{Argument, Audience, Limit, Operation, PLAIN, Vocabulary};
 use parallel_llm_service::Principal;
 
 /// For the owner's model.
-const OWNERS: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Delegate };
+const OWNERS: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Delegate, ..PLAIN };
 /// For tenants.
-const TENANTS: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Tenant };
+const TENANTS: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Tenant, ..PLAIN };
 
 /// The vocabulary for a principal.
 pub const fn of(principal: &Principal) -> &'static Vocabulary {

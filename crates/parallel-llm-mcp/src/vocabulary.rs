@@ -1,9 +1,10 @@
 //! What the library calls the things that can be done next: its methods.
 
-use parallel_llm_engine::value::next::{Argument, Audience, Limit, Operation, Vocabulary};
+use parallel_llm_engine::value::next::{Argument, Audience, Limit, Operation, PLAIN, Vocabulary};
 
 /// For whoever writes the code.
-pub(crate) const LIBRARY: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Owner };
+pub(crate) const LIBRARY: Vocabulary =
+    Vocabulary { operation, argument, limit, audience: Audience::Owner, ..PLAIN };
 
 const fn operation(operation: Operation) -> Option<&'static str> {
     Some(match operation {

@@ -49,7 +49,7 @@ fn three_answers_become_one() {
     ---
     Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
     Cost $0.0017 (fusing $0.0016), <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
 
@@ -75,7 +75,7 @@ fn a_missing_seat_is_named_with_its_reason() {
     Fused by google/gemini-4-argon from 2 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
     Missing: 2 x-ai/grok-4.7 failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/workspaces/default/keys/*** (next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider)
     Cost $0.0016 (fusing $0.0015), <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(ask(&sandbox, &["--strict"]).code, Some(3));
 }
@@ -91,10 +91,10 @@ fn a_single_answer_is_returned_verbatim() {
     Take the second design.
     ---
     Answer by 2 x-ai/grok-4.7: only one answer came, so there was nothing to fuse.
-    Missing: 1 openai/gpt-6.1-sol failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model)
+    Missing: 1 openai/gpt-6.1-sol failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `parallel-llm-mcp keys set openrouter`, or ask another model)
     Missing: 3 mistralai/mistral-large-4-0 refused: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
     Cost $0.000064, <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(ask(&sandbox, &["--strict"]).code, Some(3));
 }
@@ -122,7 +122,7 @@ fn quiet_still_prints_errors() {
     assert_eq!((failed.code, failed.stdout.as_slice()), (Some(1), b"".as_slice()));
     insta::assert_snapshot!(failed.stderr, @"
     error[model_unknown]: no model answered (openai/gpt-6.1-sol: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol.)
-      next: see which models there are with `models`
+      next: see which models there are with `parallel-llm-mcp models`
     ");
     let answered = sandbox.call(["ask", "-q", "-m", TWO, "Which is safer?"]).run();
     assert_eq!((answered.code, answered.stderr.as_str()), (Some(0), ""));
@@ -140,11 +140,11 @@ fn if_every_model_fails_each_reason_is_printed() {
     exit 1
     ---
     No model answered.
-    Missing: 1 openai/gpt-6.1-sol failed: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol. (next: see which models there are with `models`)
+    Missing: 1 openai/gpt-6.1-sol failed: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol. (next: see which models there are with `parallel-llm-mcp models`)
     Missing: 2 x-ai/grok-4.7 failed: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account (next: add credit at the provider, lower `--max-tokens`, or ask a model of another provider)
     Missing: 3 mistralai/mistral-large-4-0 refused: openrouter (Mistral) answered 403: Your input was flagged (next: rephrase the question, or ask a model of another provider)
     Cost $0.00, <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
 
@@ -183,9 +183,9 @@ fn the_next_synthesizer_takes_over() {
     Take the first design, and test it.
     ---
     Fused by anthropic/claude-opus-5.5 from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see which models there are with `models`)
+    warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see which models there are with `parallel-llm-mcp models`)
     Cost $0.0033 (fusing $0.0032), <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
 
@@ -387,7 +387,7 @@ fn a_vote_selects_an_answer_of_the_majority() {
     ---
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say `8`; 1 openai/gpt-6.1-sol says `6`.
     Cost $0.00030, <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let (output, _) = ask_how_many(LINED, &["--strategy", "vote", "--json"]);
     insta::assert_snapshot!(output.json()["agreement"].to_string(), @r#"{"clusters":[{"seats":[2,3],"value":"8"},{"seats":[1],"value":"6"}],"effective_votes":{"largest":1.3,"panel":1.45,"source":"prior"},"entropy_bits":0.918,"equal":2,"of":3,"share":0.667,"unread":[]}"#);
@@ -404,7 +404,7 @@ fn the_summary_and_the_report_count_the_rounds() {
     ---
     Fused by google/gemini-4-argon from 3 answers, starting from the newest answer of 3 mistralai/mistral-large-4-0 (0 % changed).
     Cost $0.0041 (fusing $0.0041), <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let (output, _) = ask_how_many(answers, &["--strategy", "moa", "--json"]);
     let report = output.json();
@@ -423,7 +423,7 @@ fn unanimous_answers_are_not_fused() {
     ---
     Answer by 1 openai/gpt-6.1-sol: all 3 answers say `8`, so nothing was fused.
     Cost $0.00029, <time>; 1 call was not needed, which might have cost $0.26.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let answers = ["8", "It has 8 legs.", "8."];
     let (output, calls) = ask_how_many(answers, &["--json"]);
@@ -483,7 +483,7 @@ fn progress_is_shown_in_the_chosen_form() {
 
     Answer by 1 openai/gpt-6.1-sol: one model was asked, so there was nothing to fuse.
     Cost $0.000062, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     let raw = ask("rawjson");
     let events = raw.stderr.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

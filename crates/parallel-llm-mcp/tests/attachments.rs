@@ -320,7 +320,7 @@ fn images_for_a_text_model_are_refused() {
     --- stdout
     --- stderr
     error[attachment_unsupported]: the model `z-ai/glm-5.3` takes no images such as `house.png`
-      next: ask a model that takes such files: find one with `models --attachments`, leave the file out, or choose one of: ~openai/gpt-sol-latest, ~anthropic/claude-opus-latest, ~anthropic/claude-sonnet-latest
+      next: ask a model that takes such files: find one with `parallel-llm-mcp models --attachments`, leave the file out, or choose one of: ~openai/gpt-sol-latest, ~anthropic/claude-opus-latest, ~anthropic/claude-sonnet-latest
     ");
 }
 
@@ -369,7 +369,7 @@ fn documents_for_a_provider_that_takes_none_are_refused() {
     --- stdout
     --- stderr
     error[attachment_unsupported]: mistral takes no documents such as `paper.pdf`
-      next: ask a model that takes such files: find one with `models --attachments`, or leave the file out
+      next: ask a model that takes such files: find one with `parallel-llm-mcp models --attachments`, or leave the file out
     ");
 }
 

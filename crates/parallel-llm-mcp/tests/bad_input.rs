@@ -136,7 +136,7 @@ fn a_missing_key_is_reported() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openrouter`
-      next: set `OPENROUTER_API_KEY`, keep the key with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
+      next: set `OPENROUTER_API_KEY`, keep the key with `parallel-llm-mcp keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
     let blank = check_with(&["Why?"], &[("OPENROUTER_API_KEY", " \t ")]);
     assert_eq!(blank, refusal(&sandbox, sandbox.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")));
@@ -338,7 +338,7 @@ fn invalid_settings_are_refused_with_their_location() {
     --- stdout
     --- stderr
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: a key is never read from this file: it would be in every copy of it
-      next: keep the key with `keys set openrouter`, or name its variable with `key_variable`
+      next: keep the key with `parallel-llm-mcp keys set openrouter`, or name its variable with `key_variable`
     ");
     insta::assert_snapshot!(check_with(&["Why?"], &[("PARALLEL_LLM_RETRIES_MAX", "11")]), @"
     exit 2
@@ -457,9 +457,9 @@ fn with_json_errors_are_also_on_stdout() {
     insta::assert_snapshot!(refusal(&sandbox, show), @r#"
     exit 2
     --- stdout
-    {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"look for the run with `runs list`","retryable":false},"schema":1}
+    {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"look for the run with `parallel-llm-mcp runs list`","retryable":false},"schema":1}
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: look for the run with `runs list`
+      next: look for the run with `parallel-llm-mcp runs list`
     "#);
 }

@@ -141,7 +141,7 @@ fn each_line_becomes_a_run_and_a_bad_one_is_named_by_its_number() {
     batch <run> (questions.jsonl): finished
     6 of 6 answered, 19 unusable
     $0.00041 of a budget of $3.00
-    answers: see `batch results <run>`
+    answers: see `parallel-llm-mcp batch results <run>`
     "#);
     assert_eq!(sandbox.asked(ADA), 4);
     assert_eq!(sandbox.asked(BOB), 2);
@@ -192,7 +192,11 @@ fn a_file_without_a_usable_line_leaves_no_batch() {
     let missing = batch(&sandbox, &["submit", "no-such-file.jsonl"]);
     assert_eq!(missing.code, Some(2));
     assert!(missing.stderr.contains("`no-such-file.jsonl` cannot be read"), "{}", missing.stderr);
-    assert!(missing.stderr.contains("next: see `batch submit --help`"), "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("next: see `parallel-llm-mcp batch submit --help`"),
+        "{}",
+        missing.stderr
+    );
     let file = questions(&sandbox, 1);
     let stored =
         sandbox.call(["batch", "submit"]).arg(&file.display().to_string()).settings([("store", "metadata")]);
@@ -266,7 +270,7 @@ fn no_credit_pauses_a_batch_and_resuming_asks_the_rest() {
     0 of 6 answered, 6 waiting
     $0.00 of a budget of $3.00
     paused: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account
-      next: add credit at the provider, lower `--max-tokens`, or ask a model of another provider; then `batch resume <run>`
+      next: add credit at the provider, lower `--max-tokens`, or ask a model of another provider; then `parallel-llm-mcp batch resume <run>`
     ");
 
     // Nobody works on a paused batch.
@@ -456,7 +460,7 @@ fn a_signal_ends_what_is_in_progress_and_the_rest_is_resumed() {
     running.signal("INT");
     let ended = running.wait();
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
-    assert!(ended.stderr.contains("stopped; `batch resume"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("stopped; `parallel-llm-mcp batch resume"), "{}", ended.stderr);
     let now = status(&sandbox);
     assert_eq!((&now["running"], &now["failed"]), (&json!(0), &json!(0)), "{now}");
     assert_eq!(now["answered"], sandbox.asked(ADA), "what was asked was waited for");

@@ -220,7 +220,7 @@ fn the_summary_and_the_agreement_page_show_the_confidence() {
     Answer by 2 x-ai/grok-4.7, chosen by vote: 3 of 3 answers say `8`.
     Confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200).
     Cost $0.00031, <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let page = sandbox.call(["runs", "show", "@", "--agreement"]).run();
     insta::assert_snapshot!(page.transcript(), @"

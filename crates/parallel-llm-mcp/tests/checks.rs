@@ -60,7 +60,7 @@ fn the_answer_with_the_best_check_is_selected() {
     Answer by 3 mistralai/mistral-large-4-0, chosen by your check: 3 of 3 answers pass the check; this one has the highest score.
     Checked: seat 1 passes with 0.1, seat 2 passes with 0.2, seat 3 passes with 0.3.
     Cost $0.00012, <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(output.text().trim_end(), ANSWERS[2]);
     let hacked = sandbox.files().into_iter().any(|(path, _)| path.ends_with("hacked"));

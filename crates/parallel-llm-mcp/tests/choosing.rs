@@ -217,7 +217,7 @@ fn built_in_and_configured_presets_are_listed() {
       synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
     --- stderr
 
-    Use one with `ask --preset NAME`; `presets NAME` shows everything about it.
+    Use one with `parallel-llm-mcp ask --preset NAME`; `parallel-llm-mcp presets NAME` shows everything about it.
     ");
 }
 

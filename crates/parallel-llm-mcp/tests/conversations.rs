@@ -34,7 +34,7 @@ fn continue_sends_the_earlier_questions_and_answers() {
 
     Answer by 1 x-ai/grok-4.7: one model was asked, so there was nothing to fuse.
     Cost $0.000066, <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let sent = sandbox.chats().last().expect("the model was asked").body["messages"].clone();
     insta::assert_snapshot!(sent.to_string(), @r#"[{"content":"Be brief.","role":"system"},{"content":"Which design?","role":"user"},{"content":"Take the first design.","role":"assistant"},{"content":"Why that one?","role":"user"}]"#);
@@ -187,7 +187,7 @@ fn a_conversation_needs_an_answer() {
     --- stdout
     --- stderr
     error[usage]: the run <run> has no answer to go on from
-      next: continue the run with `runs resume`
+      next: continue the run with `parallel-llm-mcp runs resume`
     ");
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500")]);
     let early = client.call("process_prompt", json!({"prompt": "Which?", "models": [ONE]}));

@@ -168,7 +168,7 @@ fn problems_come_first_and_passed_checks_are_folded() {
     failed   models: lab/gone (panel): its provider does not offer it (next: did you
              mean `lab/a`?)
     warning  keys: no API key is set for `groq` (next: set `GROQ_API_KEY`, or keep
-             the key with `keys set groq`)
+             the key with `parallel-llm-mcp keys set groq`)
     warning  models: groq:lab/b (panel): no API key is set for `groq`
     ok       28 checks passed: program, settings (2), network (3), keys, credit,
              models (3), local servers, clock, data folder (4), run folder, database
@@ -205,7 +205,7 @@ fn every_problem_has_a_remedy() {
         .iter()
         .filter(|finding| finding["state"] != "ok" || finding["check"] == "local servers")
         .collect();
-    let advice = "set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`";
+    let advice = "set `MISTRAL_API_KEY`, or keep the key with `parallel-llm-mcp keys set mistral`";
     let keyless = "no API key is set for `mistral`";
     let chmod = format!("chmod 700 {}", sandbox.data_dir().display());
     let server =
@@ -251,7 +251,7 @@ fn a_problem_of_several_models_is_reported_once() {
     let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     settings(&sandbox, "'mistral:a', 'mistral:b', 'mistral:c', 'mistral:d', 'lab/a'");
     let output = doctor(&sandbox, &openrouter).run();
-    let advice = "set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`";
+    let advice = "set `MISTRAL_API_KEY`, or keep the key with `parallel-llm-mcp keys set mistral`";
     let models = lines_of(&output, "models");
     assert_eq!(
         models[1],
@@ -273,7 +273,7 @@ fn an_interrupted_run_is_reported() {
     let output = without_local_servers(&sandbox, &["doctor", "--json"]).run();
     let database = lines_of(&output, "database");
     assert_eq!(database[3], "ok it is whole");
-    let last = "warning 1 run was interrupted; the newest is <run>; `runs resume <run> --resend` (which may pay a second time), or leave it";
+    let last = "warning 1 run was interrupted; the newest is <run>; `parallel-llm-mcp runs resume <run> --resend` (which may pay a second time), or leave it";
     assert_eq!(database[4], last);
 }
 
@@ -514,7 +514,7 @@ fn deep_asks_each_model_of_the_panel_once_with_consent() {
     --- stdout
     --- stderr
     error[usage]: `--deep` asks models, which costs money, and nobody is there to say yes
-      next: type `doctor --deep --yes`
+      next: type `parallel-llm-mcp doctor --deep --yes`
     ");
     let nowhere =
         without_local_servers(&sandbox, &["doctor", "--deep", "--yes", "--bundle", "gone/report.json"]).run();

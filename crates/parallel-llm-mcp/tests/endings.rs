@@ -42,22 +42,22 @@ fn a_fused_answer_says_who_objects() {
     insta::assert_snapshot!(ending(["8", "8 legs", "6"], &[]), @"
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
     Cost $0.0017 (fusing $0.0015), <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["8", "7", "6"], &[]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `8`, 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `6`. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
     Cost $0.0016 (fusing $0.0015), <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["It depends.", "Who knows?", "Ask a zoologist."], &[]), @"
     Whether the 3 models agree is unknown: none states its result plainly. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
     Cost $0.0016 (fusing $0.0015), <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["8", "8 legs", "It depends."], &[]), @"
     2 of 3 models agree on `8`; 3 mistralai/mistral-large-4-0 gives no plain answer. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
     Cost $0.0017 (fusing $0.0015), <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
 }
 
@@ -115,7 +115,7 @@ fn a_selected_answer_says_who_selected_it() {
     insta::assert_snapshot!(ending(["6", "It has 8 legs.", "8"], &["--strategy", "vote"]), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say `8`; 1 openai/gpt-6.1-sol says `6`.
     Cost $0.00014, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "7", "8"], &["--strategy", "vote"]), @"
     Answer by 1 openai/gpt-6.1-sol: no two answers agree; this is the answer closest to the others, word for word; 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `8`.
@@ -132,46 +132,46 @@ fn a_selected_answer_says_who_selected_it() {
     insta::assert_snapshot!(ending(["8", "8", "8"], &[]), @"
     Answer by 1 openai/gpt-6.1-sol: all 3 answers say `8`, so nothing was fused.
     Cost $0.00012, <time>; 1 call was not needed, which might have cost $0.26.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "best-of-n"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 1 openai/gpt-6.1-sol, chosen by google/gemini-4-argon.
     Cost $0.0025, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "best-of-n@by=consistency"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 2 x-ai/grok-4.7, chosen by google/gemini-4-argon.
     Cost $0.0010, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "7"], &["--strategy", "best-of-n@by=pairs"]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `6`, 2 x-ai/grok-4.7 says `8`, 3 mistralai/mistral-large-4-0 says `7`. Answer by 1 openai/gpt-6.1-sol: judged by `google/gemini-4-argon`, it won the knockout of 3 answers.
     Cost $0.0042, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "auto"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
     `auto` took `cascade`: the question has one short right answer, so two are asked first, the others only where these differ, and nobody fuses where all agree.
     Cost $0.0016 (fusing $0.0015), <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["8", "8", "6"], &["--strategy", "cascade"]), @"
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
     Cost $0.0016 (fusing $0.0015), <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "panel"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. 3 answers are listed unchanged.
     Cost $0.00012, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "council"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
-    warning[protocol]: the reviewer `openai/gpt-6.1-sol` of seat 1 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
-    warning[protocol]: the reviewer `x-ai/grok-4.7` of seat 2 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
-    warning[protocol]: the reviewer `mistralai/mistral-large-4-0` of seat 3 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
+    warning[protocol]: the reviewer `openai/gpt-6.1-sol` of seat 1 gave no ranking: its reply names no answer (next: look at the run with `parallel-llm-mcp runs show`)
+    warning[protocol]: the reviewer `x-ai/grok-4.7` of seat 2 gave no ranking: its reply names no answer (next: look at the run with `parallel-llm-mcp runs show`)
+    warning[protocol]: the reviewer `mistralai/mistral-large-4-0` of seat 3 gave no ranking: its reply names no answer (next: look at the run with `parallel-llm-mcp runs show`)
     Cost $0.0033 (fusing $0.0032), <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
 }
 
@@ -190,7 +190,7 @@ fn a_checked_answer_shows_the_result_of_each_check() {
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 2 x-ai/grok-4.7, chosen by your check: it is the only one of 3 answers that passes the check.
     Checked: seat 1 does not pass, seat 2 passes, seat 3 does not pass.
     Cost $0.00014, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "7", "8"], &["--check", "grep -q legs"]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `6`, 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `8`. Answer by 1 openai/gpt-6.1-sol: none of the 3 answers passes the check; this is the answer closest to the others, word for word.
@@ -229,7 +229,7 @@ fn a_run_that_is_not_stored_is_not_called_stored() {
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--store", "metadata", "--strategy", "vote"]), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say the same.
     Cost $0.00012, <time>.
-    Kept without its texts as run <run>: `runs show @`.
+    Kept without its texts as run <run>: `parallel-llm-mcp runs show @`.
     ");
 }
 
@@ -250,7 +250,7 @@ fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
 
     Cost $0.0017 (fusing $0.0015), <time>.
-    Kept as run <run>: `runs show @`; files below ~/.local/share/parallel-llm-mcp/runs.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files below ~/.local/share/parallel-llm-mcp/runs.
     ");
     insta::assert_snapshot!(shown(80), @"
     [ +<time>] run <run> started: 3 models, about $0.054, at
@@ -263,8 +263,8 @@ fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
       x-ai/grok-4.7 (0 % changed).
 
     Cost $0.0017 (fusing $0.0015), <time>.
-    Kept as run <run>: `runs show @`; files below
-      ~/.local/share/parallel-llm-mcp/runs.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files
+      below ~/.local/share/parallel-llm-mcp/runs.
     ");
 }
 
@@ -284,22 +284,22 @@ fn a_refused_key_is_reported_once_with_its_source() {
     assert_eq!(stated_and_referred(&output), [1, 1], "{}", output.stderr);
     insta::assert_snapshot!(output.summary(), @"
     Answer by 3 mistralai/mistral-large-4-0: only one answer came, so there was nothing to fuse.
-    Missing: 1 openai/gpt-6.1-sol and 2 x-ai/grok-4.7 failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model)
+    Missing: 1 openai/gpt-6.1-sol and 2 x-ai/grok-4.7 failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `parallel-llm-mcp keys set openrouter`, or ask another model)
     Cost $0.000016, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     let sandbox = sandbox.scripted(THREE, refused());
     let output = ask(&sandbox, &[]);
     assert_eq!(stated_and_referred(&output), [1, 2], "{}", output.stderr);
     insta::assert_snapshot!(output.summary(), @"
     No model answered.
-    Missing: all 3 seats failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model)
+    Missing: all 3 seats failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `parallel-llm-mcp keys set openrouter`, or ask another model)
     Cost $0.00, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     insta::assert_snapshot!(ask(&sandbox, &["-q"]).summary(), @"
     error[auth]: no model answered (openai/gpt-6.1-sol, x-ai/grok-4.7, mistralai/mistral-large-4-0: openrouter refused the key (401): User not found.)
-      next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model
+      next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `parallel-llm-mcp keys set openrouter`, or ask another model
     ");
 }
 
@@ -325,9 +325,9 @@ fn an_unreachable_host_is_reported_once() {
     insta::assert_snapshot!(output.summary(), @"
     No model answered.
     Missing: all 3 seats failed: openrouter at 127.0.0.1:1 cannot be reached: Connection refused (os error 111) (next: check the network and the base URL, or try again later)
-    warning[prices_old]: the prices of `openrouter` are those of 2026-11-10: the list could not be renewed (next: type `models --refresh`)
+    warning[prices_old]: the prices of `openrouter` are those of 2026-11-10: the list could not be renewed (next: type `parallel-llm-mcp models --refresh`)
     Cost $0.00, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
 }
 
@@ -339,6 +339,6 @@ fn an_expired_deadline_is_named_as_the_reason() {
     No model answered.
     Missing: all 3 seats cut: the time limit of 1 s was reached (next: raise `--deadline`, or raise the setting `run_timeout_ms` (now 1000))
     Cost unknown, up to $0.29, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
 }

@@ -263,10 +263,10 @@ fn faults_of_the_account_are_explained() {
     insta::assert_snapshot!(table(alone, ACCOUNT), @"
     auth_missing         failed auth x1 | failed none by - | exit 4
         openrouter refused the key (401): No cookie auth credentials found
-        next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model
+        next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `parallel-llm-mcp keys set openrouter`, or ask another model
     auth_bad             failed auth x1 | failed none by - | exit 4
         openrouter refused the key (401): User not found.
-        next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model
+        next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `parallel-llm-mcp keys set openrouter`, or ask another model
     credits              failed credits x1 | failed none by - | exit 4
         openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account
         next: add credit at the provider, lower `--max-tokens`, or ask a model of another provider
@@ -305,7 +305,7 @@ fn faults_of_the_request_are_explained() {
     insta::assert_snapshot!(table(alone, REQUEST), @r#"
     bad_model            failed model_unknown x1 | failed none by - | exit 1
         openrouter answered 400: x-ai/grok-4.7 is not a valid model ID
-        next: see which models there are with `models`
+        next: see which models there are with `parallel-llm-mcp models`
     ctx_overflow         failed context_length x1 | failed none by - | exit 1
         openrouter answered 400: This endpoint's maximum context length is 500000 tokens. However, you requested about 16008 tokens (8 of text input, 16000 in the output). Please reduce the length of either one, or use the context-compression plugin to compress your prompt automatically.
         next: shorten the prompt, or choose a model with a larger context
@@ -317,7 +317,7 @@ fn faults_of_the_request_are_explained() {
         next: rephrase the question, or ask a model of another provider
     no_endpoints         failed model_unknown x1 | failed none by - | exit 1
         openrouter answered 404: No endpoints found for x-ai/grok-4.7.
-        next: see which models there are with `models`
+        next: see which models there are with `parallel-llm-mcp models`
     too_large_413        failed too_large x1 | failed none by - | exit 1
         openrouter answered 413: Request payload too large
         next: shorten the prompt

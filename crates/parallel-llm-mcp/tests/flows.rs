@@ -167,8 +167,8 @@ fn a_flow_needs_no_key_to_be_drawn_and_names_models_that_do_not_exist() {
     Cost of a question of 1000 characters: unknown, because no price is known for
     `own/model`, `own/other`; the others cost about $0.00076. The budget is $3.00.
     --- stderr
-    warning[model_unknown]: settings: the model `own/model` is unknown: no vendor is called `own` (next: see which models there are with `models`)
-    warning[model_unknown]: settings: the model `own/other` is unknown: no vendor is called `own` (next: see which models there are with `models`)
+    warning[model_unknown]: settings: the model `own/model` is unknown: no vendor is called `own` (next: see which models there are with `parallel-llm-mcp models`)
+    warning[model_unknown]: settings: the model `own/other` is unknown: no vendor is called `own` (next: see which models there are with `parallel-llm-mcp models`)
     ");
 }
 
@@ -184,7 +184,7 @@ fn flows_are_listed_where_presets_are() {
     wrong                     wrong: see `flow check wrong`
     --- stderr
 
-    They are in ~/.config/parallel-llm-mcp/flows. `flow show NAME` draws one, `ask --preset NAME` asks it; `presets` lists presets.
+    They are in ~/.config/parallel-llm-mcp/flows. `parallel-llm-mcp flow show NAME` draws one, `parallel-llm-mcp ask --preset NAME` asks it; `presets` lists presets.
     ");
     let listed = sandbox.call(["flow", "list", "--json"]).run().json();
     assert_eq!(listed["flows"][0]["stages"], json!(["a", "b", "merge"]));
@@ -282,7 +282,7 @@ fn a_file_is_asked_by_its_path_and_only_on_the_command_line() {
     --- stdout
     --- stderr
     error[settings_invalid]: ./none.toml:1:1: cannot read the flow: there is no such file
-      next: name another file, or a flow of `flow list`
+      next: name another file, or a flow of `parallel-llm-mcp flow list`
     ");
     let mut client = Client::new(&sandbox, &[]);
     let path = sandbox.home().join("mine.toml");

@@ -142,7 +142,7 @@ fn resume_asks_only_the_seats_without_an_answer() {
     --- stdout
     --- stderr
     error[usage]: the run <run> is complete; there is nothing to resume
-      next: look at the run with `runs show`, or ask more models with `runs add`
+      next: look at the run with `parallel-llm-mcp runs show`, or ask more models with `parallel-llm-mcp runs add`
     ");
 }
 
@@ -200,7 +200,7 @@ fn impossible_continuations_are_refused_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `mistral`
-      next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
+      next: set `MISTRAL_API_KEY`, or keep the key with `parallel-llm-mcp keys set mistral`
     ");
     insta::assert_snapshot!(refusal(&["add", NEWEST, "-m", &format!("{CYD}*64")]), @"
     exit 2
@@ -235,7 +235,7 @@ fn impossible_continuations_are_refused_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: look for the run with `runs list`
+      next: look for the run with `parallel-llm-mcp runs list`
     ");
     assert_eq!(call_counts(&sandbox), paid);
     sandbox.call(["ask", "-q", "--store", "metadata", "-m", ADA, "Why?"]).run();
@@ -287,7 +287,7 @@ fn wait_ends_when_the_process_of_the_run_is_gone() {
     let transcript = watched.transcript();
     insta::assert_snapshot!(transcript.lines().filter(is_ending).collect::<Vec<_>>().join("\n"), @"
     No answer: the process that did the run ended before it had an answer.
-    Kept as run <run>; `runs resume <run>` goes on with it.
+    Kept as run <run>; `parallel-llm-mcp runs resume <run>` goes on with it.
     ");
     let report = runs(&sandbox, &["wait", NEWEST, "--json"]).json();
     assert_eq!(report["status"], "interrupted");
@@ -313,7 +313,7 @@ fn fusing_stored_answers_needs_a_key() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openrouter`
-      next: set `OPENROUTER_API_KEY`, keep the key with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
+      next: set `OPENROUTER_API_KEY`, keep the key with `parallel-llm-mcp keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
     assert_eq!(runs(&sandbox, &["show", NEWEST, "--json"]).json()["status"], "interrupted");
     let resumed = runs(&sandbox, &["resume", NEWEST, "--json"]);
@@ -359,7 +359,7 @@ fn resume_of_a_complete_run_with_a_late_answer_suggests_synthesize() {
     --- stdout
     --- stderr
     error[usage]: the run <run> is complete; there is nothing to resume
-      next: make another text of the answers with `runs synthesize`
+      next: make another text of the answers with `parallel-llm-mcp runs synthesize`
     ");
 }
 

@@ -121,7 +121,7 @@ fn a_word_behind_continue_that_is_no_run_is_not_sent_beside_a_question() {
     --- stdout
     --- stderr
     error[usage]: `last` behind `--continue` is no name of a run
-      next: type `parallel-llm-mcp ask -c @ "And why?"`, or look for the run with `runs list`
+      next: type `parallel-llm-mcp ask -c @ "And why?"`, or look for the run with `parallel-llm-mcp runs list`
     "#);
     insta::assert_snapshot!(sandbox.call(["ask", "-c", inside]).run().transcript(), @r#"
     exit 2

@@ -267,13 +267,13 @@ fn a_misspelt_command_is_refused_with_a_suggestion() {
     ]), @r#"
     ["lst"]
     error[usage]: there is no command `lst`
-      next: did you mean `runs list`?
+      next: did you mean `parallel-llm-mcp runs list`?
     ["list"]
     error[usage]: there is no command `list`
-      next: did you mean `runs list`?
+      next: did you mean `parallel-llm-mcp runs list`?
     ["list", "-n", "3"]
     error[usage]: there is no command `list`
-      next: did you mean `runs list -n 3`?
+      next: did you mean `parallel-llm-mcp runs list -n 3`?
     ["lst", "some", "old", "runs"]
     error[usage]: there is no command `lst`
       next: write it like `parallel-llm-mcp "lst some old runs"`
@@ -288,10 +288,10 @@ fn a_misspelt_command_is_refused_with_a_suggestion() {
       next: did you mean `ask`?
     ["show", "01KB3V"]
     error[usage]: there is no command `show`
-      next: did you mean `runs show 01KB3V`?
+      next: did you mean `parallel-llm-mcp runs show 01KB3V`?
     ["backup", "runs.db"]
     error[usage]: there is no command `backup`
-      next: did you mean `store backup runs.db`?
+      next: did you mean `parallel-llm-mcp store backup runs.db`?
     ["frobnicate"]
     error[usage]: there is no command `frobnicate`
       next: see `parallel-llm-mcp --help`, or type `parallel-llm-mcp ask "frobnicate"`

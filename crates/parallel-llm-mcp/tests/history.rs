@@ -153,7 +153,7 @@ fn invalid_arguments_are_refused_before_anything_happens() {
     --- stdout
     --- stderr
     error[usage]: `--since` takes a time ago such as 7d or 12h, or a day such as <day> not `yesterday`
-      next: see `parallel-llm-mcp runs cost --help`
+      next: write it like `--since 1d`
     exit 2
     --- stdout
     --- stderr
@@ -169,13 +169,13 @@ fn invalid_arguments_are_refused_before_anything_happens() {
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: look for the run with `runs list`
+      next: look for the run with `parallel-llm-mcp runs list`
     exit 2
     --- stdout
-    {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"look for the run with `runs list`","retryable":false},"schema":1}
+    {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"look for the run with `parallel-llm-mcp runs list`","retryable":false},"schema":1}
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: look for the run with `runs list`
+      next: look for the run with `parallel-llm-mcp runs list`
     exit 2
     --- stdout
     {"error":{"code":"usage","message":"the text to search for has no word in it","next":"give a word with letters or digits","retryable":false},"schema":1}
@@ -276,7 +276,7 @@ fn purge_without_consent_or_matches_removes_nothing() {
     --- stdout
     --- stderr
     2 runs of <day> would go, with texts, events and files
-    what they cost stays in `runs cost`
+    what they cost stays in `parallel-llm-mcp runs cost`
     error[usage]: nothing is removed yet
       next: type `parallel-llm-mcp runs purge --older-than <day> --yes`
     ");
@@ -285,7 +285,7 @@ fn purge_without_consent_or_matches_removes_nothing() {
     --- stdout
     --- stderr
     1 run of <day> would go, with texts, events and files
-    what they cost stays in `runs cost`
+    what they cost stays in `parallel-llm-mcp runs cost`
     error[usage]: nothing is removed yet
       next: type `parallel-llm-mcp runs purge @ @ --yes`
     ");
@@ -320,7 +320,7 @@ fn purge_removes_texts_and_keeps_costs() {
     removed 2 runs of <day> and 9 of their files
     left, because this program did not make it: <home>/.local/share/parallel-llm-mcp/runs/<run>/final_best.md
     left, because this program did not make it: <home>/.local/share/parallel-llm-mcp/runs/<run>/notes.md
-    what they cost stays in `runs cost`
+    what they cost stays in `parallel-llm-mcp runs cost`
     ");
     sandbox.assert_nowhere(b"CANARY");
     assert_eq!(std::fs::read_to_string(&others).expect("the file exists"), "mine");
@@ -410,7 +410,7 @@ fn purge_skips_a_folder_that_cannot_be_emptied() {
     --- stderr
     removed 2 runs of <day> and 8 of their files
     run <run> stays: the files in `<home>/.local/share/parallel-llm-mcp/runs/<run>` cannot be removed: Permission denied (os error 13) (next: correct its permissions and purge again)
-    what they cost stays in `runs cost`
+    what they cost stays in `parallel-llm-mcp runs cost`
     ");
     assert_eq!(
         [&reports[0], &reports[1], &reports[2]].map(|report| folder(report).exists()),
@@ -580,7 +580,7 @@ fn export_refuses_a_folder_that_is_not_the_runs_own() {
     --- stdout
     --- stderr
     error[usage]: the texts of run <run> were not kept, so it has no files
-      next: look at the run with `runs show`, or export its report with `runs export --jsonl`
+      next: look at the run with `parallel-llm-mcp runs show`, or export its report with `parallel-llm-mcp runs export --jsonl`
     ");
 }
 
@@ -602,7 +602,7 @@ fn export_writes_the_files_of_all_runs_at_once() {
     all/<run>
     --- stderr
     error[usage]: the texts of run <run> were not kept, so it has no files
-      next: look at the run with `runs show`, or export its report with `runs export --jsonl`
+      next: look at the run with `parallel-llm-mcp runs show`, or export its report with `parallel-llm-mcp runs export --jsonl`
     ");
     assert_eq!(copies(&["--since", "1h"], "since"), copies(&["--all"], "since"));
     std::fs::remove_dir_all(folder(&reports[0])).expect("a folder can be removed");

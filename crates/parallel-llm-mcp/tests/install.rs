@@ -76,7 +76,7 @@ fn an_entry_is_shown_first_and_written_with_consent() {
     insta::assert_snapshot!(written.summary(), @"
     Zed knows this program: <home>/.config/zed/settings.json is written
     what was there is kept in <home>/.config/zed/settings.json.bak-1
-    note: a client may start the program without the variables of your shell: keep a key once with `keys set openrouter`
+    note: a client may start the program without the variables of your shell: keep a key once with `parallel-llm-mcp keys set openrouter`
     next: look at the server in Zed's agent settings
     ");
     insta::assert_snapshot!(content(&sandbox, ".config/zed/settings.json"), @r#"
@@ -102,7 +102,7 @@ fn an_entry_is_shown_first_and_written_with_consent() {
     --- stdout
     --- stderr
     nothing to do: <home>/.config/zed/settings.json has the entry
-    note: a client may start the program without the variables of your shell: keep a key once with `keys set openrouter`
+    note: a client may start the program without the variables of your shell: keep a key once with `parallel-llm-mcp keys set openrouter`
     ");
     insta::assert_snapshot!(run(install(&sandbox, &["zed", "--remove", "--yes"])).summary(), @"
     Zed no longer knows this program: <home>/.config/zed/settings.json is written

@@ -93,17 +93,17 @@ fn the_list_names_the_source_of_each_key() {
     insta::assert_snapshot!(run(list()).transcript(), @"
     exit 0
     --- stdout
-    openrouter  none: set `OPENROUTER_API_KEY`, or keep the key with `keys set openrouter`
-    openai      none: set `OPENAI_API_KEY`, or keep the key with `keys set openai`
-    anthropic   none: set `ANTHROPIC_API_KEY`, or keep the key with `keys set anthropic`
-    gemini      none: set `GEMINI_API_KEY`, or keep the key with `keys set gemini`
-    azure       none: set `AZURE_OPENAI_API_KEY`, or keep the key with `keys set azure`
+    openrouter  none: set `OPENROUTER_API_KEY`, or keep the key with `parallel-llm-mcp keys set openrouter`
+    openai      none: set `OPENAI_API_KEY`, or keep the key with `parallel-llm-mcp keys set openai`
+    anthropic   none: set `ANTHROPIC_API_KEY`, or keep the key with `parallel-llm-mcp keys set anthropic`
+    gemini      none: set `GEMINI_API_KEY`, or keep the key with `parallel-llm-mcp keys set gemini`
+    azure       none: set `AZURE_OPENAI_API_KEY`, or keep the key with `parallel-llm-mcp keys set azure`
     groq        variable GROQ_API_KEY
-    deepseek    none: set `DEEPSEEK_API_KEY`, or keep the key with `keys set deepseek`
-    xai         none: set `XAI_API_KEY`, or keep the key with `keys set xai`
+    deepseek    none: set `DEEPSEEK_API_KEY`, or keep the key with `parallel-llm-mcp keys set deepseek`
+    xai         none: set `XAI_API_KEY`, or keep the key with `parallel-llm-mcp keys set xai`
     mistral     kept
-    together    none: set `TOGETHER_API_KEY`, or keep the key with `keys set together`
-    moonshot    none: set `MOONSHOT_API_KEY`, or keep the key with `keys set moonshot`
+    together    none: set `TOGETHER_API_KEY`, or keep the key with `parallel-llm-mcp keys set together`
+    moonshot    none: set `MOONSHOT_API_KEY`, or keep the key with `parallel-llm-mcp keys set moonshot`
     ollama      none, and none is needed
     lmstudio    none, and none is needed
     vllm        none, and none is needed
@@ -134,7 +134,7 @@ fn a_key_outlives_its_provider_and_can_be_removed() {
     store_key(&sandbox, "team");
     fs::remove_file(settings).unwrap();
     let listed = run(call(&sandbox, &["keys", "list"]));
-    insta::assert_snapshot!(listed.text().lines().last().unwrap_or_default(), @"team        kept, but there is no such provider: type `keys remove team`");
+    insta::assert_snapshot!(listed.text().lines().last().unwrap_or_default(), @"team        kept, but there is no such provider: type `parallel-llm-mcp keys remove team`");
     insta::assert_snapshot!(run(call(&sandbox, &["keys", "remove", "team"])).transcript(), @"
     exit 0
     --- stdout
@@ -146,7 +146,7 @@ fn a_key_outlives_its_provider_and_can_be_removed() {
     --- stdout
     --- stderr
     error[usage]: no key of `mistral` is kept
-      next: see what is kept with `keys list`
+      next: see what is kept with `parallel-llm-mcp keys list`
     ");
     sandbox.assert_no_key_in_files();
 }
@@ -203,7 +203,7 @@ fn keys_too_long_to_be_read_back_are_not_stored() {
     --- stdout
     --- stderr
     error[usage]: the kept keys would be longer than 65536 bytes
-      next: take others away with `keys remove`
+      next: take others away with `parallel-llm-mcp keys remove`
     ");
     assert_eq!(set("p0", 4).code, Some(0), "a shorter key in place of a long one");
     assert_eq!(run(call(&sandbox, &["keys", "list"])).code, Some(0));
@@ -232,7 +232,7 @@ fn an_invalid_key_or_provider_is_refused() {
     --- stdout
     --- stderr
     error[usage]: no key was given
-      next: type `keys set mistral < FILE`
+      next: type `parallel-llm-mcp keys set mistral < FILE`
     ");
     insta::assert_snapshot!(set(b"0000\n0000\n"), @"
     exit 4
@@ -360,7 +360,7 @@ fn a_token_is_printed_once_and_then_only_its_last_four_characters() {
     insta::assert_snapshot!(made.stderr, @"
     `ci` may ask, read, spend up to $2.50 a day, make 60 requests a minute, until it is revoked
     this token is shown once and kept nowhere: give it to the client now, which sends it as `Authorization: Bearer ...`
-    take it back with `keys revoke ci --yes`
+    take it back with `parallel-llm-mcp keys revoke ci --yes`
     ");
     let reader = ["keys", "create", "reader", "--scope", "read", "--expires", "90d", "--json"];
     let created = run(call(&sandbox, &reader)).json();
@@ -425,7 +425,7 @@ fn a_token_is_revoked_by_name_or_number_only_with_yes() {
     --- stdout
     --- stderr
     error[usage]: there is no token `nobody`
-      next: see what is kept with `keys list`
+      next: see what is kept with `parallel-llm-mcp keys list`
     ");
     insta::assert_snapshot!(run(call(&sandbox, &["keys", "create", "ci"])).transcript(), @"
     exit 2

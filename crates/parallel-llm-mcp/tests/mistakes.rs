@@ -123,7 +123,7 @@ fn ask_once(sandbox: &Sandbox) {
 fn commands() {
     check([
         typed(["aks", "x y"], 2, "there is no command `aks`", "did you mean `ask`?"),
-        typed(["list"], 2, "there is no command `list`", "did you mean `runs list`?"),
+        typed(["list"], 2, "there is no command `list`", "did you mean `parallel-llm-mcp runs list`?"),
         typed(["hlep"], 2, "there is no command `hlep`", "did you mean `help`?"),
         typed(
             ["which", "is", "faster"],
@@ -136,7 +136,7 @@ fn commands() {
             ["runs", "lsit"],
             2,
             "`parallel-llm-mcp runs` has no command `lsit`",
-            "did you mean `runs list`?",
+            "did you mean `parallel-llm-mcp runs list`?",
         ),
         typed(
             ["runs", "frob"],
@@ -432,7 +432,7 @@ fn prompts_and_files() {
             "name a file",
         ),
         typed(["ask", "-o", ".", "Why?"], 7, "Is a directory", "name a file in a folder you may write"),
-        typed(["store", "restore", "nope.db"], 2, "`nope.db` is no backup", "`store backup`"),
+        typed(["store", "restore", "nope.db"], 2, "`nope.db` is no backup", "-mcp store backup`"),
     ]);
 }
 
@@ -445,7 +445,7 @@ fn keys_and_addresses() {
             ["ask", "-m", "mistral:mistral-large", "Why?"],
             4,
             "no API key is set for `mistral`",
-            "`keys set mistral`",
+            "-mcp keys set mistral`",
         ),
         typed(["ask", "Why?"], 4, "the API key holds white space", "copy the key of `openrouter` again")
             .with(|_, call| call.env("OPENROUTER_API_KEY", "sk-or-v1-0123\n456789")),
@@ -465,7 +465,7 @@ fn keys_and_addresses() {
         ),
         typed(["keys", "set", "openrouter"], 4, "the API key holds white space", "copy the key again")
             .with(|_, call| call.stdin("my key")),
-        typed(["keys", "revoke", "nobody", "--yes"], 2, "there is no token `nobody`", "`keys list`"),
+        typed(["keys", "revoke", "nobody", "--yes"], 2, "there is no token `nobody`", "-mcp keys list`"),
         typed(
             ["keys", "create", "My Laptop"],
             2,
@@ -518,7 +518,7 @@ fn providers_that_refuse() {
         typed(ask, 4, "requires more credits", "add credit at the provider")
             .after(|sandbox| refuses(sandbox, Fault::Credits))
             .asking(),
-        typed(ask, 1, "is not a valid model ID", "`models`")
+        typed(ask, 1, "is not a valid model ID", "`parallel-llm-mcp models`")
             .after(|sandbox| refuses(sandbox, Fault::BadModel))
             .asking(),
         typed(ask, 1, "openrouter answered 422: Invalid argument", "read the provider's message")
@@ -556,7 +556,7 @@ fn settings() {
             .after(|sandbox| config(sandbox, "panel = [\n")),
         typed(["presets"], 2, "config.toml:2:1: there is no setting `pannel`", "did you mean `panel`?")
             .after(|sandbox| config(sandbox, "[presets.mine]\npannel = ['a/b']\n")),
-        typed(["ask", "Why?"], 2, "a key is never read from this file", "`keys set openrouter`")
+        typed(["ask", "Why?"], 2, "a key is never read from this file", "-mcp keys set openrouter`")
             .after(|sandbox| config(sandbox, "[providers.openrouter]\nkey = 'sk-or-v1-0123'\n")),
         typed(["ask", "Why?"], 2, "the base URL of `team` does not begin with `https://`", "write it like")
             .after(|sandbox| config(sandbox, "[providers.team]\nbase_url = 'example.com'\n")),
@@ -593,7 +593,7 @@ fn runs_and_their_database() {
         )
         .after(|sandbox| assert_eq!(sandbox.call(["demo"]).run().code, Some(0))),
         typed(["ask", "-c", "And?"], 2, "there are no runs yet", "ask something first"),
-        typed(["runs", "show", "01ZZZ"], 2, "no run has an id that begins with `01ZZZ`", "`runs list`"),
+        typed(["runs", "show", "01ZZZ"], 2, "no run has an id that begins with `01ZZZ`", "-mcp runs list`"),
         typed(
             ["runs", "show", "0"],
             2,
@@ -601,12 +601,12 @@ fn runs_and_their_database() {
             "give more of the id",
         )
         .after(|sandbox| (0..2).for_each(|_| ask_anew(sandbox))),
-        typed(["runs", "show", "@~99"], 2, "there is no run `@~99`: fewer runs are kept", "`runs list`")
+        typed(["runs", "show", "@~99"], 2, "there is no run `@~99`: fewer runs are kept", "-mcp runs list`")
             .after(ask_once),
-        typed(["runs", "show", "@~x"], 2, "`@~x` is no name of a run: `@` is the newest", "`runs list`"),
-        typed(["runs", "show", "@", "--seat", "9"], 2, "the run has no seat 9; it has 1", "`runs show`")
+        typed(["runs", "show", "@~x"], 2, "`@~x` is no name of a run: `@` is the newest", "-mcp runs list`"),
+        typed(["runs", "show", "@", "--seat", "9"], 2, "the run has no seat 9; it has 1", "-mcp runs show`")
             .after(ask_once),
-        typed(["runs", "resume", "@"], 2, "there is nothing to resume", "`runs add`").after(ask_once),
+        typed(["runs", "resume", "@"], 2, "there is nothing to resume", "-mcp runs add`").after(ask_once),
         typed(
             ["ask", "-q", "--idempotency-key", "k", "-m", ONE, "How?"],
             2,

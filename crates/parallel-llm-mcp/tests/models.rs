@@ -305,13 +305,13 @@ fn check_reports_the_status_of_each_configured_model() {
     STATE     MODEL                      NAMED IN                                 REMARK
     alive     ~lab/large-latest          panel, synthesizer                       stands for lab/large
     dead      lab/larg                   panel                                    its provider does not offer it; did you mean `lab/large`?
-    unknown   mistral:mistral-large-4-0  panel                                    no API key is set for `mistral`; set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
+    unknown   mistral:mistral-large-4-0  panel                                    no API key is set for `mistral`; set `MISTRAL_API_KEY`, or keep the key with `parallel-llm-mcp keys set mistral`
     expiring  lab/small                  synthesizer, presets.quick.panel         it is offered until <soon>, 10 days from now; choose another model before that day
     alive     lab/large                  presets.budget.panel, presets.max.panel
     --- stderr
     OpenRouter: 4 models, live
     Mistral: no list
-      why: no API key is set for `mistral` (next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`)
+      why: no API key is set for `mistral` (next: set `MISTRAL_API_KEY`, or keep the key with `parallel-llm-mcp keys set mistral`)
     1 configured model is gone
     ");
     let checked = models(&sandbox, &openrouter, &["--check", "--json"]);
@@ -379,7 +379,7 @@ fn a_model_named_by_flag_without_a_key_is_refused_before_anything_is_sent() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `mistral`
-      next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
+      next: set `MISTRAL_API_KEY`, or keep the key with `parallel-llm-mcp keys set mistral`
     ");
     let fuse = without_local_servers(
         &sandbox,
@@ -483,7 +483,7 @@ fn a_key_program_is_run_for_a_list_only_if_its_provider_is_named() {
     no model fits, but there is no list of team
     OpenRouter: 4 models, live
     team: no list
-      why: the program that keeps the key of `team` is run only when `team` is named (next: type `models --provider team`)
+      why: the program that keeps the key of `team` is run only when `team` is named (next: type `parallel-llm-mcp models --provider team`)
     ");
     assert!(!marker.exists() && team.asked().is_empty());
     let named = models(&sandbox, &openrouter, &["--provider", "team", "--provider", "team", "--json"]);
@@ -512,7 +512,7 @@ fn check_names_expired_models_and_missing_addresses() {
     exit 2
     --- stdout
     STATE    MODEL      NAMED IN                                                                   REMARK
-    dead     lab/small  panel                                                                      it was offered until <over>, which has passed; see which models there are with `models`
+    dead     lab/small  panel                                                                      it was offered until <over>, which has passed; see which models there are with `parallel-llm-mcp models`
     unknown  azure:gpt  panel                                                                      no base URL is set for `azure`; set `AZURE_OPENAI_ENDPOINT`, or `base_url` in `[providers.azure]`
     alive    lab/large  synthesizer, presets.budget.panel, presets.max.panel, presets.quick.panel
     --- stderr

@@ -82,7 +82,7 @@ fn a_part_of_a_name_that_fits_one_model_is_accepted() {
 
     Answer by 1 openai/gpt-6-luna: one model was asked, so there was nothing to fuse.
     Cost $0.000060, <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let replayed = sandbox.call(["runs", "add", "@", "-m", "31b-it:free", "--json"]).run();
     insta::assert_snapshot!(seats(&replayed.json()), @"
@@ -116,7 +116,7 @@ fn a_name_that_fits_no_model_is_refused_with_similar_ones() {
     error[model_unknown]: the model `gpt-6.` is unknown
       next: choose one of: openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna
     error[model_unknown]: the model `qqqq` is unknown
-      next: see which models there are with `models`
+      next: see which models there are with `parallel-llm-mcp models`
     ");
 }
 
@@ -208,7 +208,7 @@ fn a_wrong_provider_or_vendor_is_named_as_the_mistake() {
     error[model_unknown]: the model `antropic/claude-opus-9` is unknown: no vendor is called `antropic`
       next: did you mean `anthropic/claude-opus-5.5`?
     error[model_unknown]: no provider is called `qqqq`
-      next: see which models there are with `models`
+      next: see which models there are with `parallel-llm-mcp models`
     ");
 }
 
@@ -285,14 +285,14 @@ fn a_run_is_named_by_its_age_or_by_the_beginning_of_its_id() {
     --- stdout
     --- stderr
     error[run_not_found]: there is no run `@~3`: fewer runs are kept
-      next: look for the run with `runs list`
+      next: look for the run with `parallel-llm-mcp runs list`
     ");
     insta::assert_snapshot!(runs(&["show", "@~x"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: `@~x` is no name of a run: `@` is the newest, `@~1` the one before it
-      next: look for the run with `runs list`
+      next: look for the run with `parallel-llm-mcp runs list`
     ");
     let ambiguous = runs(&["wait", "01"]).transcript();
     insta::assert_snapshot!(ambiguous, @r#"
@@ -300,7 +300,7 @@ fn a_run_is_named_by_its_age_or_by_the_beginning_of_its_id() {
     --- stdout
     --- stderr
     error[usage]: more than one run has an id that begins with `01`: <run> (<age> ago, "Third?"), <run> (<age> ago, "Second?"), <run> (<age> ago, "First?")
-      next: give more of the id, or look for the run with `runs list`
+      next: give more of the id, or look for the run with `parallel-llm-mcp runs list`
     "#);
     let older = runs(&["list", "--before", "@~1", "--json"]).json_lines();
     assert_eq!(older.iter().map(|run| &run["run_id"]).collect::<Vec<_>>(), [&json!(ids[0])]);
@@ -312,7 +312,7 @@ fn a_run_is_named_by_its_age_or_by_the_beginning_of_its_id() {
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: look for the run with `runs list`
+      next: look for the run with `parallel-llm-mcp runs list`
     ");
     let mut client = Client::new(&sandbox, &[]);
     let get_run = |client: &mut Client, name: &str| {

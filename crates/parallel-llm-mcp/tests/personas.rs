@@ -101,7 +101,7 @@ fn personas_are_named_in_the_summary_but_not_to_the_synthesizer() {
     Fused by google/gemini-4-argon from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
     Missing: 3 x-ai/grok-4.7 (rail, for) failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/workspaces/default/keys/*** (next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider)
     Cost $0.0016 (fusing $0.0015), <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let fusing = sandbox.chats().into_iter().find(|chat| chat.model.as_deref() == Some(FIRST)).unwrap();
     let prompt = fusing.body.to_string();

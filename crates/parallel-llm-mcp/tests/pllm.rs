@@ -73,7 +73,7 @@ fn what_is_to_be_typed_is_written_with_the_name_that_was_typed() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openrouter`
-      next: set `OPENROUTER_API_KEY`, keep the key with `keys set openrouter`, or try `pllm demo`, which needs no key
+      next: set `OPENROUTER_API_KEY`, keep the key with `pllm keys set openrouter`, or try `pllm demo`, which needs no key
     ");
     insta::assert_snapshot!(run(&["strategies", "race"]).transcript(), @r#"
     exit 0

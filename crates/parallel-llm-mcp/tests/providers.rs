@@ -140,14 +140,14 @@ fn a_provider_that_lacks_a_setting_names_it() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `mistral`
-      next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
+      next: set `MISTRAL_API_KEY`, or keep the key with `parallel-llm-mcp keys set mistral`
     ");
     insta::assert_snapshot!(refusal("team:x"), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `team`
-      next: set `TEAM_SECRET`, or keep the key with `keys set team`
+      next: set `TEAM_SECRET`, or keep the key with `parallel-llm-mcp keys set team`
     ");
     // If the settings name another variable, that is the one to set.
     sandbox.write(USER, "[providers.openai]\nkey_variable = 'WORK_OPENAI'\n[providers.openrouter]\nkey_variable = 'WORK_OR'\n");
@@ -156,14 +156,14 @@ fn a_provider_that_lacks_a_setting_names_it() {
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openai`
-      next: set `WORK_OPENAI`, or keep the key with `keys set openai`
+      next: set `WORK_OPENAI`, or keep the key with `parallel-llm-mcp keys set openai`
     ");
     insta::assert_snapshot!(refusal(ONE), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openrouter`
-      next: set `WORK_OR`, keep the key with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
+      next: set `WORK_OR`, keep the key with `parallel-llm-mcp keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
     assert_eq!(sandbox.chats(), []);
 }

@@ -160,7 +160,7 @@ fn a_question_with_a_key_and_an_unknown_outcome_says_how_to_continue() {
         assert_eq!((again.code, sandbox.asked(ADA)), (Some(1), 1), "{}", again.stderr);
         let missing = again.stderr.lines().find(|line| line.starts_with("Missing")).unwrap_or_default();
         insta::allow_duplicates!(
-            insta::assert_snapshot!(missing, @"Missing: 1 openai/gpt-6.1-sol unknown: the process that did the run ended before this was known (next: ask again what may have been paid already with `runs resume --resend`)")
+            insta::assert_snapshot!(missing, @"Missing: 1 openai/gpt-6.1-sol unknown: the process that did the run ended before this was known (next: ask again what may have been paid already with `parallel-llm-mcp runs resume --resend`)")
         );
     }
 }
@@ -417,5 +417,5 @@ fn asking_again_after_a_lost_run_warns_of_what_may_have_been_paid() {
     assert_eq!((again.code, sandbox.asked(ADA)), (Some(0), 2), "{}", again.stderr);
     let report = again.json();
     assert_ne!(report["run_id"], lost["run_id"]);
-    insta::assert_snapshot!(again.masked(&report["warnings"].to_string()), @r#"[{"code":"repeated","message":"everything is asked again: run <run> of the same question was interrupted without an answer, and may have been paid","next":"look at the run with `runs show`","retryable":false}]"#);
+    insta::assert_snapshot!(again.masked(&report["warnings"].to_string()), @r#"[{"code":"repeated","message":"everything is asked again: run <run> of the same question was interrupted without an answer, and may have been paid","next":"look at the run with `parallel-llm-mcp runs show`","retryable":false}]"#);
 }

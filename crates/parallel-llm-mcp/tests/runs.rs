@@ -123,28 +123,28 @@ fn unknown_runs_and_seats_are_refused() {
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
-      next: look for the run with `runs list`
+      next: look for the run with `parallel-llm-mcp runs list`
     ");
     insta::assert_snapshot!(runs(&sandbox, &["show", "not-a-run"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `not-a-run`
-      next: look for the run with `runs list`
+      next: look for the run with `parallel-llm-mcp runs list`
     ");
     insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST, "--seat", "3"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: the run has no seat 3; it has 2
-      next: look at the run with `runs show`
+      next: look at the run with `parallel-llm-mcp runs show`
     ");
     insta::assert_snapshot!(runs(&sandbox, &["list", "--before", "x"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `x`
-      next: look for the run with `runs list`
+      next: look for the run with `parallel-llm-mcp runs list`
     ");
 }
 
@@ -289,9 +289,9 @@ fn a_terminal_shows_a_reminder_of_interrupted_runs() {
     let Some(none) = reminder(&[]) else { return };
     assert_eq!(none, "");
     interrupt("One?");
-    insta::assert_snapshot!(reminder(&[]).unwrap_or_default(), @"run <run> was interrupted: `runs resume <run>` finishes it");
+    insta::assert_snapshot!(reminder(&[]).unwrap_or_default(), @"run <run> was interrupted: `parallel-llm-mcp runs resume <run>` finishes it");
     interrupt("Two?");
-    insta::assert_snapshot!(reminder(&[]).unwrap_or_default(), @"2 runs of the last week were interrupted: `runs list` names them, `runs show RUN` says how to finish one");
+    insta::assert_snapshot!(reminder(&[]).unwrap_or_default(), @"2 runs of the last week were interrupted: `parallel-llm-mcp runs list` names them, `parallel-llm-mcp runs show RUN` says how to finish one");
     for flag in ["--json", "--jsonl", "--quiet"] {
         let shown = shown_on_a_terminal(&sandbox, &[flag]).unwrap_or_default();
         assert!(!shown.contains("runs resume"), "{flag}: {shown}");
@@ -470,10 +470,10 @@ fn diff_lists_below_the_answer_where_the_models_differ() {
           for: 1 openai/gpt-6.1-sol, 3 mistralai/mistral-large-4-0; against: 2 x-ai/grok-4.7
       - not followed: The migration is not safe to run online with a short lock timeout.
     According to google/gemini-4-argon, 2 x-ai/grok-4.7 disputes: The migration is safe to run online with a short lock timeout. Fused by google/gemini-4-argon from 3 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
-    Missing: 4 z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see which models there are with `models`)
+    Missing: 4 z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see which models there are with `parallel-llm-mcp models`)
     warning[suspected_injection]: the answer of seat 2 holds marks that reorder the text around them (next: read that answer before you rely on the result)
     Cost $0.0028 (fusing $0.0023), <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let sandbox = sandbox().scripted(HANGING, Script::answering("The first word."));
     let alone = sandbox.call(["ask", "--diff", "-m", QUICK, "Why?"]).run();

@@ -99,7 +99,7 @@ fn the_live_view_shows_progress_and_answers() {
       403: Your input was flagged (next: rephrase the question, or ask a model of
       another provider)
     Cost $0.0017 (fusing $0.0016), <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
 }
 
@@ -181,7 +181,7 @@ fn a_reason_that_seats_share_is_shown_once() {
          seats 1, 2 and 4: openrouter refused the key (401): User not found.
            (next: check that the key is current and belongs to this provider,
            correct it in `OPENROUTER_API_KEY`, unset that and keep another with
-           `keys set openrouter`, or ask another model)
+           `parallel-llm-mcp keys set openrouter`, or ask another model)
 
     0 of 4 answered
     1-4 read · s skip a seat · ? keys · q save and leave
@@ -195,7 +195,7 @@ fn a_reason_that_seats_share_is_shown_once() {
      4 ✗ openai/gpt-6.1-sol                failed
 
          seats 1, 2 and 4: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep
-           another with `keys set openrouter`, or ask another model)
+           another with `parallel-llm-mcp keys set openrouter`, or ask another model)
 
     0 of 4 answered
     1-4 read · s skip a seat · ? keys · q save and leave
@@ -281,7 +281,7 @@ fn a_late_seat_that_is_waited_for_is_named() {
 
     Missing: 2 x-ai/grok-4.7 asked: the answer did not wait for it
     Cost at least $0.000042, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     waiting for x-ai/grok-4.7, as `--linger` asks; Ctrl-C leaves
     `parallel-llm-mcp runs synthesize <run>` takes in the
       answer that came too late.
@@ -344,8 +344,8 @@ fn quitting_by_key_keeps_the_answers() {
       another provider)
     Missing: 3 x-ai/grok-4.7 cancelled: given up before an answer came
     Cost at least $0.000080, up to $0.096, <time>.
-    Kept as run <run>; `runs resume <run>`
-      goes on with it.
+    Kept as run <run>;
+      `parallel-llm-mcp runs resume <run>` goes on with it.
     ");
     let kept = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     assert_eq!(kept["answers"][0]["text"], "Use **shards**.");
@@ -369,7 +369,7 @@ fn a_terminal_gets_only_what_it_can_show() {
     Answer by 1 openai/gpt-6.1-sol: one model was asked, so there was nothing to
       fuse.
     Cost $0.000042, <time>.
-    Kept as run <run>: `runs show @`.
+    Kept as run <run>: `parallel-llm-mcp runs show @`.
     ");
     let mut ascii = ask().env("LC_ALL", "C").on_screen(80, 24);
     assert_eq!((ascii.wait(), ascii.text().is_ascii()), (0, true), "{}", ascii.text());
@@ -412,7 +412,7 @@ fn check_ends_with_one_answer(mut terminal: Terminal<'_>, key: &str) {
 
         Missing: 2 x-ai/grok-4.7 asked: the answer did not wait for it
         Cost at least $0.000042, <time>.
-        Kept as run <run>: `runs show @`.
+        Kept as run <run>: `parallel-llm-mcp runs show @`.
         ");
     }
 }

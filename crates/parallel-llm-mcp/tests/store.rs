@@ -134,7 +134,7 @@ fn a_backup_with_a_trigger_of_somebody_else_is_refused() {
     --- stdout
     --- stderr
     error[usage]: `copy.db` is no backup that can be restored, and nothing was changed: it has the trigger `later` on `runs`, which this program does not make
-      next: name a file that `store backup` made
+      next: name a file that `parallel-llm-mcp store backup` made
     ");
     // The same in the database itself.
     change(&database(&sandbox));
@@ -147,7 +147,7 @@ fn a_backup_with_a_trigger_of_somebody_else_is_refused() {
     --- stderr
     1 run in <size>: it is damaged
     - it has the trigger `later` on `runs`, which this program does not make
-    next: restore a backup with `store restore FILE`, or leave it: the other runs are whole
+    next: restore a backup with `parallel-llm-mcp store restore FILE`, or leave it: the other runs are whole
     ");
 }
 
@@ -161,7 +161,8 @@ fn a_restored_backup_says_that_it_brings_tokens() {
     assert_eq!(sandbox.call(["keys", "revoke", "phone", "--yes"]).run().code, Some(0));
     assert_eq!(store(&sandbox, &["backup", "copy.db"]).code, Some(0));
     let restored = store(&sandbox, &["restore", "copy.db"]);
-    let expected = "2 access tokens came with the backup and may be used from now on: see `keys list`";
+    let expected =
+        "2 access tokens came with the backup and may be used from now on: see `parallel-llm-mcp keys list`";
     assert!(restored.stderr.contains(expected), "{}", restored.stderr);
     assert_eq!(store(&sandbox, &["restore", "--json", "copy.db"]).json()["tokens"], 2);
 }
@@ -220,31 +221,31 @@ fn a_file_that_is_no_backup_is_refused() {
     --- stdout
     --- stderr
     error[usage]: `nowhere.db` is no backup that can be restored, and nothing was changed: it cannot be read: No such file or directory (os error 2)
-      next: name a file that `store backup` made
+      next: name a file that `parallel-llm-mcp store backup` made
 
     exit 2
     --- stdout
     --- stderr
     error[usage]: `.` is no backup that can be restored, and nothing was changed: it is no plain file
-      next: name a file that `store backup` made
+      next: name a file that `parallel-llm-mcp store backup` made
 
     exit 2
     --- stdout
     --- stderr
     error[usage]: `words.db` is no backup that can be restored, and nothing was changed: it is not a database
-      next: name a file that `store backup` made
+      next: name a file that `parallel-llm-mcp store backup` made
 
     exit 2
     --- stdout
     --- stderr
     error[usage]: `empty.db` is no backup that can be restored, and nothing was changed: it is empty
-      next: name a file that `store backup` made
+      next: name a file that `parallel-llm-mcp store backup` made
 
     exit 2
     --- stdout
     --- stderr
     error[usage]: `<home>/.local/share/parallel-llm-mcp/runs.db` is no backup that can be restored, and nothing was changed: it is the run database itself
-      next: name a file that `store backup` made
+      next: name a file that `parallel-llm-mcp store backup` made
     ");
     insta::assert_snapshot!(store(&sandbox, &["backup", "nowhere/copy.db"]).transcript(), @"
     exit 7
@@ -256,10 +257,10 @@ fn a_file_that_is_no_backup_is_refused() {
     insta::assert_snapshot!(store(&sandbox, &["restore", "--json", "nowhere.db"]).transcript(), @r#"
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"`nowhere.db` is no backup that can be restored, and nothing was changed: it cannot be read: No such file or directory (os error 2)","next":"name a file that `store backup` made","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"`nowhere.db` is no backup that can be restored, and nothing was changed: it cannot be read: No such file or directory (os error 2)","next":"name a file that `parallel-llm-mcp store backup` made","retryable":false},"schema":1}
     --- stderr
     error[usage]: `nowhere.db` is no backup that can be restored, and nothing was changed: it cannot be read: No such file or directory (os error 2)
-      next: name a file that `store backup` made
+      next: name a file that `parallel-llm-mcp store backup` made
     "#);
     assert_eq!(listed(&sandbox), ["One?"]);
     assert!(!sandbox.home().join("copy.db").exists());
@@ -289,7 +290,7 @@ fn damaged_runs_are_named() {
     --- stderr
     2 runs in <size>: it is damaged
     - the row of the run <run> is not what was written
-    next: restore a backup with `store restore FILE`, or leave it: the other runs are whole
+    next: restore a backup with `parallel-llm-mcp store restore FILE`, or leave it: the other runs are whole
     ");
     let object = store(&sandbox, &["check", "--read-data", "--json"]).json();
     assert_eq!(

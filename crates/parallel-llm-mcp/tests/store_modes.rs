@@ -292,7 +292,7 @@ fn store_metadata_keeps_no_text() {
     the texts of this run were not kept
 
     Fused by google/gemini-4-argon from 2 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
-    Missing: 3 z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see which models there are with `models`)
+    Missing: 3 z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see which models there are with `parallel-llm-mcp models`)
     Cost $0.0016 (fusing $0.0015), <time>.
     Kept without its texts as run <run>.
       ✓ 1 openai/gpt-6.1-sol  answered  <time>      7 tokens  $0.000078

@@ -267,7 +267,7 @@ fn a_message_about_settings_names_the_file_and_the_command() {
             ["ask", "Why?"],
             2,
             "config.toml:1:1: a key is never read from this file",
-            "`keys set openrouter`",
+            "`parallel-llm-mcp keys set openrouter`",
         )
         .after(|sandbox| drop(sandbox.write(CONFIG, "OPENROUTER_API_KEY = 'sk-or-v1-0123'\n"))),
         typed(

@@ -80,7 +80,7 @@ fn output_that_cannot_be_written_is_an_error() {
     --- stdout
     --- stderr
     error[output_unwritable]: stdout cannot be written: Bad file descriptor (os error 9)
-      next: write the output to a place that is writable, or look at the run with `runs show`
+      next: write the output to a place that is writable, or look at the run with `parallel-llm-mcp runs show`
     ");
 }
 
@@ -107,9 +107,9 @@ fn an_unknown_cost_is_never_shown_as_zero() {
     no answer: the run is interrupted
 
     No answer: the process that did the run ended before it had an answer.
-    Missing: 1 x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: ask again what may have been paid already with `runs resume --resend`)
+    Missing: 1 x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: ask again what may have been paid already with `parallel-llm-mcp runs resume --resend`)
     Cost unknown, up to $0.096, <time>.
-    Kept as run <run>; `runs resume <run> --resend` (which may pay a second time) goes on with it.
+    Kept as run <run>; `parallel-llm-mcp runs resume <run> --resend` (which may pay a second time) goes on with it.
       ? 1 x-ai/grok-4.7  unknown
           the process that did the run ended before this was known
     ");
@@ -141,7 +141,7 @@ fn a_cost_that_lacks_a_call_is_shown_as_a_minimum() {
     insta::assert_snapshot!(output.summary(), @"
     According to google/gemini-3.8-flash, no model contradicts another. Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
     Cost at least $0.0011, up to $0.035 (fusing $0.00100), <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(listed(&sandbox), "complete      2 of 2    ≥$0.0011");
     let report = runs(&sandbox, &["show", NEWEST, "--json"]).json();
@@ -163,7 +163,7 @@ fn a_continuation_is_shown_like_the_first_part() {
 
     Answer by 1 openai/gpt-6.1-sol: one model was asked, so there was nothing to fuse.
     Cost $0.000042, <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
+    Kept as run <run>: `parallel-llm-mcp runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     insta::assert_snapshot!(masked_stderr(&runs(&sandbox, &["add", NEWEST, "-m", MORE, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13 if no call fails
@@ -257,7 +257,7 @@ fn a_stopped_run_shows_its_result() {
     Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
     Cost $0.00066 (fusing $0.00061), <time>.
     Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
-    its answer is kept: see it with `runs show <run>`
+    its answer is kept: see it with `parallel-llm-mcp runs show <run>`
     ");
     let report = runs(&sandbox, &["show", NEWEST, "--json"]).json();
     assert!(report["answer"].is_string(), "{report}");

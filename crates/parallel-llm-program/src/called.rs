@@ -8,6 +8,49 @@ use parallel_llm_settings::PROGRAM;
 /// The short name, under which `src/bin/pllm.rs` starts the program.
 pub(crate) const SHORT: &str = "pllm";
 
+/// The commands.
+pub(crate) const COMMANDS: [&str; 18] = [
+    "ask",
+    "batch",
+    "completions",
+    "config",
+    "demo",
+    "doctor",
+    "explain",
+    "flow",
+    "install",
+    "keys",
+    "models",
+    "presets",
+    "runs",
+    "serve",
+    "simulate",
+    "store",
+    "strategies",
+    "worker",
+];
+
+/// A sentence in which each command in backticks has the name of the program, ready to be pasted. A word alone may be a
+/// setting of the same name, and stays as it is.
+pub(crate) fn spelled(sentence: String) -> String {
+    if !sentence.contains('`') {
+        return sentence;
+    }
+    let mut spelled = String::with_capacity(sentence.len());
+    for (place, part) in sentence.split('`').enumerate() {
+        if place > 0 {
+            spelled.push('`');
+        }
+        let is_quoted = place % 2 == 1;
+        if is_quoted && part.split_once(' ').is_some_and(|(first, _)| COMMANDS.contains(&first)) {
+            spelled += name();
+            spelled.push(' ');
+        }
+        spelled += part;
+    }
+    spelled
+}
+
 /// The name to type: `pllm` if the program was called by it, else `parallel-llm-mcp`.
 pub fn name() -> &'static str {
     choose(PROGRAM, SHORT)

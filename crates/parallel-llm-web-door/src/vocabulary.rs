@@ -1,10 +1,10 @@
 //! What the page calls the things that can be done next: its buttons and fields.
 
-use parallel_llm_engine::value::next::{Argument, Audience, Limit, Operation, Vocabulary};
+use parallel_llm_engine::value::next::{Argument, Audience, Limit, Operation, PLAIN, Vocabulary};
 use parallel_llm_service::Principal;
 
-const OWNERS: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Owner };
-const TENANTS: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Tenant };
+const OWNERS: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Owner, ..PLAIN };
+const TENANTS: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Tenant, ..PLAIN };
 
 /// The vocabulary for a principal.
 pub(crate) const fn of(principal: &Principal) -> &'static Vocabulary {

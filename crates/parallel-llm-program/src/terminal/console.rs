@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use crate::called;
 use crate::terminal::vocabulary::{self, COMMAND_LINE};
 use anstyle::{AnsiColor, Color, Style};
 use parallel_llm_engine::value::next::{Advice, Next, Operation};
@@ -303,7 +304,8 @@ impl Console {
     /// Prints a message on stderr.
     pub fn say(&self, text: &str) {
         if !self.quiet {
-            self.put(Stream::Err, self.wrapped(text, Stream::Err, INDENT), Keep::IfRoom);
+            let text = called::spelled(text.to_owned());
+            self.put(Stream::Err, self.wrapped(&text, Stream::Err, INDENT), Keep::IfRoom);
         }
     }
 

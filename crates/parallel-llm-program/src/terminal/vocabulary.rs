@@ -7,7 +7,8 @@ use parallel_llm_engine::value::next::{
 use crate::called;
 
 /// For whoever sits at the command line.
-pub const COMMAND_LINE: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Owner };
+pub const COMMAND_LINE: Vocabulary =
+    Vocabulary { operation, argument, limit, audience: Audience::Owner, spelled: called::spelled };
 
 /// A choice of steps in the words of the command line.
 pub fn describe(steps: &[Next]) -> String {
@@ -37,22 +38,20 @@ fn operation(operation: Operation) -> Option<&'static str> {
         Operation::AskAnew => "`--fresh`",
         Operation::KeepTexts => "`--store full`",
         Operation::KeepFacts => "`--store metadata`",
-        Operation::ListModels => "`models`",
+        Operation::ListModels => called::choose("`parallel-llm-mcp models`", "`pllm models`"),
         Operation::ListModelsTakingFiles => "`models --attachments`",
         Operation::Help => called::choose("`parallel-llm-mcp help`", "`pllm help`"),
         Operation::Demo => called::choose("`parallel-llm-mcp demo`", "`pllm demo`"),
-        Operation::Doctor => "`doctor`",
+        Operation::Doctor => called::choose("`parallel-llm-mcp doctor`", "`pllm doctor`"),
         Operation::DoctorDeep => "`doctor --deep`",
         Operation::ListKeys => "`keys list`",
         Operation::RemoveKey => "`keys remove`",
-        Operation::CreateToken => {
-            called::choose("`parallel-llm-mcp keys create NAME`", "`pllm keys create NAME`")
-        }
+        Operation::CreateToken => "`keys create NAME`",
         Operation::WidenToken => "`keys create NAME --scope ...`",
         Operation::ShowSettings => "`config show`",
-        Operation::ListCodes => "`explain`",
+        Operation::ListCodes => called::choose("`parallel-llm-mcp explain`", "`pllm explain`"),
         Operation::ExportReport => called::of_demo("`runs export --jsonl`", "`runs export @ --jsonl --demo`"),
-        Operation::ListProviderModels => "`models --provider`",
+        Operation::ListProviderModels => "`models --provider NAME`",
     })
 }
 

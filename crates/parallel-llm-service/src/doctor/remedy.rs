@@ -16,7 +16,7 @@ impl Remedy {
     /// The remedy in a door's vocabulary.
     pub fn render(&self, vocabulary: &Vocabulary) -> String {
         match self {
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => (vocabulary.spelled)(text.clone()),
             Self::Steps(steps) => next::render(steps, vocabulary),
         }
     }

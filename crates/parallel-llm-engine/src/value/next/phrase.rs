@@ -15,11 +15,18 @@ pub struct Vocabulary {
     pub limit: fn(&Limit) -> Option<&'static str>,
     /// The reader.
     pub audience: Audience,
+    /// Writes a sentence that names commands of this program as the reader types them.
+    pub spelled: fn(String) -> String,
 }
 
 /// The vocabulary without names: for logs, and for files that outlive the program.
-pub const PLAIN: Vocabulary =
-    Vocabulary { operation: |_| None, argument: |_| None, limit: |_| None, audience: Audience::Owner };
+pub const PLAIN: Vocabulary = Vocabulary {
+    operation: |_| None,
+    argument: |_| None,
+    limit: |_| None,
+    audience: Audience::Owner,
+    spelled: |sentence| sentence,
+};
 
 /// Renders a choice of steps as one sentence without a period. Steps that the reader may not see are left out.
 pub fn render(steps: &[Next], vocabulary: &Vocabulary) -> String {
@@ -44,7 +51,7 @@ pub fn render(steps: &[Next], vocabulary: &Vocabulary) -> String {
     };
     let asked = (!asked.is_empty()).then(|| format!("{asking} {}", choice(&asked)));
     let all: Vec<String> = own.into_iter().chain(asked).collect();
-    if all.is_empty() { nothing.to_owned() } else { choice(&all) }
+    if all.is_empty() { nothing.to_owned() } else { (vocabulary.spelled)(choice(&all)) }
 }
 
 /// "a", "a, or b", "a, b, or c".

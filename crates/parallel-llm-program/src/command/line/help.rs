@@ -175,5 +175,6 @@ mod tests {
         commands.sort_unstable();
         listed.sort_unstable();
         assert_eq!(listed, commands);
+        assert_eq!(called::COMMANDS.as_slice(), commands);
     }
 }

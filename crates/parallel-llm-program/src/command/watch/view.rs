@@ -171,7 +171,8 @@ async fn show(console: &Console, handle: &RunHandle, progress: ProgressStyle) ->
 async fn leave(context: &CommandContext<'_>, handle: &RunHandle, leaving: Leaving, signals: &mut Signals) {
     if leaving == Leaving::Watch || !handle.is_here() {
         let (id, demo) = (handle.id(), called::demo_flag());
-        return context.console.insist(&format!("run {id} goes on; look again with `runs wait {id}{demo}`"));
+        let line = format!("run {id} goes on; look again with `{} runs wait {id}{demo}`", called::name());
+        return context.console.insist(&line);
     }
     context
         .console
