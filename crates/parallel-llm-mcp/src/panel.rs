@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
 use parallel_llm_service::report::expected_cost::ExpectedCost;
-use parallel_llm_service::{Continuation, KnownRun, Quote, Services, TokenRequest};
+use parallel_llm_service::{Continuation, KnownRun, Order, Quote, Services, TokenRequest};
 use secrecy::SecretString;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
@@ -258,7 +258,7 @@ impl Panel {
 
     async fn go_on(&self, run: impl fmt::Display, how: Continuation) -> Result<RunHandle, Error> {
         let (name, services) = (run.to_string(), self.0.services.clone());
-        let quoting = async move { Box::pin(services.ask.quote_continuation(&name, how)).await };
+        let quoting = async move { Box::pin(services.ask.quote(Order::on(name, how))).await };
         self.begin_quoted(quoting).await
     }
 

@@ -21,8 +21,8 @@ use parallel_llm_engine::{
     CallerSlot, Code, Failure, PicoUsd, RunId, RunPlan, RunRequest, RunStatus, SeatNumber,
 };
 use parallel_llm_service::{
-    Continuation, CostBy, Grant, KnownRun, Principal, PurgeSelection, Question, RunFilter, RunHandle, Scope,
-    Services, TokenRequest, TokenState,
+    Continuation, CostBy, Grant, KnownRun, Order, Principal, PurgeSelection, Question, RunFilter, RunHandle,
+    Scope, Services, TokenRequest, TokenState,
 };
 use parallel_llm_settings::settings::{Environment, Folders, Settings};
 use parallel_llm_store::{Store, StoreConfig};
@@ -93,7 +93,7 @@ fn request(model: &str, question: &str) -> RunRequest {
 }
 
 async fn ask(service: &Services, request: RunRequest) -> Result<RunHandle, Failure> {
-    service.ask.ask(Question::of(request)).await
+    service.ask.begin(Question::of(request)).await
 }
 
 /// A holder with these scopes but without a token of ours, as an outside issuer makes one.
@@ -177,19 +177,19 @@ const OPERATIONS: &[(&str, Operation)] = &[
     }),
     ("resume", |service, name| {
         let continuation = Continuation::Resume { resend: true, budget: None };
-        Box::pin(async move { service.ask.continue_run(name, continuation).await.map(drop) })
+        Box::pin(async move { service.ask.begin(Order::on(name, continuation)).await.map(drop) })
     }),
     ("add", |service, name| {
         let continuation =
             Continuation::Add(RunRequest { models: Some(vec![QUICK.to_owned()]), ..RunRequest::default() });
-        Box::pin(async move { service.ask.continue_run(name, continuation).await.map(drop) })
+        Box::pin(async move { service.ask.begin(Order::on(name, continuation)).await.map(drop) })
     }),
     ("rewrite", |service, name| {
         let continuation = Continuation::Rewrite(RunRequest {
             synthesizer: Some(QUICK.to_owned()),
             ..RunRequest::default()
         });
-        Box::pin(async move { service.ask.continue_run(name, continuation).await.map(drop) })
+        Box::pin(async move { service.ask.begin(Order::on(name, continuation)).await.map(drop) })
     }),
     ("give_up", |service, name| Box::pin(async move { service.detached.give_up(name).await })),
     ("export", |service, name| {
@@ -355,9 +355,9 @@ async fn the_same_question_of_two_principals_is_two_runs() {
     // From the history.
     let cached = |question| Question { cache_ms: Some(600_000), ..Question::of(request(QUICK, question)) };
     for service in principals {
-        let first = service.ask.ask(cached("Old?")).await.unwrap();
+        let first = service.ask.begin(cached("Old?")).await.unwrap();
         first.wait_closed().await;
-        assert_eq!(service.ask.ask(cached("Old?")).await.unwrap().id(), first.id());
+        assert_eq!(service.ask.begin(cached("Old?")).await.unwrap().id(), first.id());
         ids.insert(first.id());
     }
     assert_eq!(ids.len(), 9);
@@ -389,7 +389,7 @@ async fn a_holder_resumes_and_cancels_its_own_runs() {
     let setup = Setup::new().await;
     let anna = Tenant::new(&setup, "anna", setup.holder(token_request("anna")).await).await;
     let continuation = Continuation::Resume { resend: true, budget: None };
-    let resumed = anna.service.ask.continue_run(&anna.interrupted, continuation).await.unwrap();
+    let resumed = anna.service.ask.begin(Order::on(&anna.interrupted, continuation)).await.unwrap();
     assert_eq!(resumed.wait_closed().await.status, "complete");
     let KnownRun::Live(seen) = anna.service.runs.find(&anna.running.id().to_string()).await.unwrap() else {
         panic!("it is in progress")
@@ -438,7 +438,7 @@ async fn a_holder_can_never_raise_its_own_limits() {
         Continuation::Rewrite(RunRequest { budget: Some(above), ..RunRequest::default() }),
     ] {
         let failure =
-            bert.ask.continue_run(&ended.id().to_string(), continuation).await.map(drop).unwrap_err();
+            bert.ask.begin(Order::on(ended.id().to_string(), continuation)).await.map(drop).unwrap_err();
         assert_eq!(failure.code, Code::Budget, "{}", failure.message);
     }
     // The owner at the terminal may.
@@ -459,7 +459,7 @@ async fn a_holder_calls_no_server_that_the_owner_has_not_set_up() {
             ask(&anna, RunRequest { synthesizer: Some(name.to_owned()), ..request(QUICK, "Why?") })
                 .await
                 .map(drop),
-            anna.ask.continue_run(&ended.id().to_string(), added).await.map(drop),
+            anna.ask.begin(Order::on(ended.id().to_string(), added)).await.map(drop),
         ];
         for failure in refused.map(Result::unwrap_err) {
             let provider = name.trim_end_matches(":x");
@@ -474,9 +474,9 @@ async fn a_preset_of_the_owner_does_not_raise_the_budget_of_a_holder() {
     let setup = Setup::with_expensive_preset().await;
     let anna = setup.holder(token_request("anna")).await;
     let expensive = || Question { preset: Some("dear".to_owned()), ..Question::of(request(QUICK, "Why?")) };
-    let failure = anna.ask.ask(expensive()).await.map(drop).unwrap_err();
+    let failure = anna.ask.begin(expensive()).await.map(drop).unwrap_err();
     assert_eq!(failure.code, Code::Budget, "{}", failure.message);
-    assert!(setup.owner.ask.ask(expensive()).await.is_ok(), "the owner may use the preset");
+    assert!(setup.owner.ask.begin(expensive()).await.is_ok(), "the owner may use the preset");
     setup.owner.close(Duration::ZERO).await;
 }
 
@@ -501,7 +501,7 @@ async fn a_check_command_is_run_only_for_its_owner() {
     let handle = ask(&anna, request(QUICK, "Which design?")).await.unwrap();
     assert_eq!(handle.wait_closed().await.strategy, "synthesize");
     let rewrite = Continuation::Rewrite(RunRequest { models: None, ..checked() });
-    let failure = anna.ask.continue_run(&handle.id().to_string(), rewrite).await.map(drop).unwrap_err();
+    let failure = anna.ask.begin(Order::on(handle.id().to_string(), rewrite)).await.map(drop).unwrap_err();
     assert_eq!(refused(failure), (Code::ScopeMissing, expected.to_owned()));
     // A caller who reaches a server without a token is no holder, but is not known to be the owner either.
     let reached = setup.owner.clone().without_checks();

@@ -73,7 +73,7 @@ async fn answer_response(caller: &Arc<Caller>, body: Bytes) -> Result<Response, 
 
 /// Begins an order. No user can be asked to allow more than the settings do.
 async fn begin(caller: &Caller, order: Order) -> Result<RunHandle, Refusal> {
-    match caller.services.ask.begin_order(order, Consent::CannotBeAsked).await? {
+    match caller.services.ask.begin_with_consent(order, Consent::CannotBeAsked).await? {
         Begun::Run(handle) => Ok(handle),
         Begun::Unapproved(unapproved) => Err(unapproved.refused.into()),
     }

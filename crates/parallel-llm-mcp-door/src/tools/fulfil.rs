@@ -37,7 +37,7 @@ enum Started {
 /// Begins an order, asking the user if needed in the way of the call's protocol version.
 async fn begin(call: &Call, order: Order) -> Result<Started, Failure> {
     let asking = &call.service.ask;
-    let unapproved = match asking.begin_order(order, call.consent()).await? {
+    let unapproved = match asking.begin_with_consent(order, call.consent()).await? {
         Begun::Run(handle) => return Ok(Started::Run(handle)),
         Begun::Unapproved(unapproved) => unapproved,
     };

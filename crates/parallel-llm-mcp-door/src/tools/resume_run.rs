@@ -89,5 +89,5 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
         (Some(_), _) => Continuation::Add(request),
         (None, true) => Continuation::Rewrite(request),
     };
-    fulfil(call, Order::Continue { run: run_id.trim().to_owned(), continuation }).await
+    fulfil(call, Order::on(run_id.trim(), continuation)).await
 }

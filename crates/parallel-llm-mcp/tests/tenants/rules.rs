@@ -44,15 +44,13 @@ const RULES: &[(&str, Rule)] = &[
     ("Approvals::ask", Rule::Anyone),
     ("Approvals::fingerprint", Rule::Anyone),
     ("Approvals::redeem", Rule::Anyone),
-    ("Asking::ask", ASK),
-    ("Asking::begin_order", ASK),
+    ("Asking::begin", BOTH),
     ("Asking::begin_unapproved", ASK),
+    ("Asking::begin_with_consent", ASK),
     ("Asking::check_flow", ASK),
     // What a server does by itself, for nobody.
     ("Asking::continue_lost_runs", Rule::Wiring),
-    ("Asking::continue_run", BOTH),
     ("Asking::quote", ASK),
-    ("Asking::quote_continuation", BOTH),
     ("Asking::quote_unasked", ASK),
     ("Asking::sketch", ASK),
     ("Batches::change", Rule::Owner),
@@ -199,22 +197,21 @@ async fn call_asking(service: &Services, name: &str) -> Result<(), Failure> {
     let resume = Continuation::Resume { resend: false, budget: None };
     match name {
         // Only an order that was quoted can begin.
-        "Asking::begin_order" | "Asking::begin_unapproved" => {
+        "Asking::begin_with_consent" | "Asking::begin_unapproved" => {
             let order = Order::Ask(Question::of(RunRequest::prompt("")));
-            service.ask.begin_order(order, Consent::CannotBeAsked).await.map(drop)
+            service.ask.begin_with_consent(order, Consent::CannotBeAsked).await.map(drop)
         }
         "Asking::sketch" => service.ask.sketch(Question::of(RunRequest::prompt("Why?"))).await.map(drop),
         "Asking::check_flow" => {
             let file = FlowFile::read(Path::new("none.toml"));
             service.ask.check_flow(&file, RunRequest::prompt("Why?")).await.map(drop)
         }
-        "Asking::ask" => ask(service, RunRequest::prompt("")).await.map(drop),
-        "Asking::continue_run" => service.ask.continue_run(UNKNOWN_ID, resume).await.map(drop),
+        // Continuing a run shows what it has.
+        "Asking::begin" => service.ask.begin(Order::on(UNKNOWN_ID, resume)).await.map(drop),
         "Asking::quote" => service.ask.quote(Question::of(RunRequest::prompt(""))).await.map(drop),
         "Asking::quote_unasked" => {
             service.ask.quote_unasked(Question::of(RunRequest::prompt(""))).await.map(drop)
         }
-        "Asking::quote_continuation" => service.ask.quote_continuation(UNKNOWN_ID, resume).await.map(drop),
         other => panic!("`{other}` is in the table and is not tried"),
     }
 }

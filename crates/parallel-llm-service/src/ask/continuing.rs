@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::Asking;
 use super::fitness;
 use super::plan::Planner;
-use super::quote::{Quote, Resolved};
+use super::quote::Part;
 use crate::runs::{KnownRun, RunHandle};
 
 /// The longest wait for the end of a run that has its answer: longer than the requests for the cost of lost calls take.
@@ -80,12 +80,12 @@ impl Continuation {
 }
 
 impl Asking {
-    /// The quote for continuing a run, named by its id or found by its question.
-    pub(super) fn resolve_continuation<'a>(
+    /// The part that continues a run, named by its id or found by its question. Fails if it cannot be continued at any cost.
+    pub(super) fn resolve_part<'a>(
         &'a self,
         name: &'a str,
         continuation: Continuation,
-    ) -> BoxFuture<'a, Result<Quote, Failure>> {
+    ) -> BoxFuture<'a, Result<Part, Failure>> {
         async move {
             self.planner
                 .principal
@@ -96,7 +96,7 @@ impl Asking {
                 KnownRun::Live(handle)
                     if is_resume && handle.is_wanted() && handle.with_run(is_undecided) =>
                 {
-                    return Ok(Quote::new(self, Resolved::Join(handle)));
+                    return Ok(Part::Join(handle));
                 }
                 KnownRun::Live(handle) => self.ended(&handle).await?,
                 KnownRun::Past(past) => (past.run, false),
@@ -122,14 +122,13 @@ impl Asking {
                     Some(continuation.budget().unwrap_or_else(|| self.planner.settings().defaults().budget))
                 }
             };
-            let (run, part) = (Box::new(run), Box::new(reopening));
-            Ok(Quote::new(self, Resolved::Continue { run, part, budget }))
+            Ok(Part::Reopen { run: Box::new(run), reopening: Box::new(reopening), budget })
         }
         .boxed()
     }
 
-    /// Begins a further part of a run.
-    pub(super) async fn begin_part(
+    /// Reopens a run for a further part, with a budget of its own or the rest of the run's.
+    pub(super) async fn reopen(
         &self,
         run: Run,
         mut reopening: Reopening,

@@ -11,7 +11,7 @@ use parallel_llm_engine::{Code, Failure, RunId, RunStatus};
 use parallel_llm_settings::clock;
 use parallel_llm_store::{RunFilter, RunSummary};
 
-use super::{Asking, Continuation};
+use super::{Asking, Continuation, Order};
 
 /// How often lost runs are looked for. With the lease of twelve seconds, a run is continued within fifteen.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
@@ -56,7 +56,7 @@ impl Asking {
                 continue;
             }
             let take_over = Continuation::TakeOver { budget: None };
-            match Box::pin(self.continue_run(&id.to_string(), take_over)).await {
+            match Box::pin(self.begin(Order::on(id.to_string(), take_over))).await {
                 Ok(handle) => {
                     tracing::info!("run {id}: its server is gone, and it goes on here");
                     if store.owners_since_cancel(id).await?.is_some_and(|owners| owners <= 1) {

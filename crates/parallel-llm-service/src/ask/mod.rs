@@ -26,7 +26,6 @@ use crate::access::Scope;
 use crate::lazy::Lazy;
 use crate::runs::History;
 use crate::runs::{RunHandle, Runs};
-use quote::Resolved;
 
 pub(crate) use approvals::OpenApprovals;
 pub use approvals::{Approvals, DECISION_MAX, Fingerprint, UnknownApproval};
@@ -37,6 +36,7 @@ pub use order::{Begun, Consent, ConsentReply, Decision, Excess, Order, Unapprove
 use plan::Planned;
 pub(crate) use plan::Planner;
 pub use plan::Question;
+use quote::Resolved;
 pub use quote::{Quote, QuotedCost};
 pub use waiting::{CLIENT_TIMEOUT_UNKNOWN, Leaving, Shutdown, Waiting};
 
@@ -49,33 +49,47 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Begins a run. Fails before anything is paid. If the same question is in progress, or was asked with the same
+    /// Begins an order within its own budget, whatever the settings allow: for callers who decide on that. Fails before anything
+    /// is paid. If the same question is in progress, or was asked with the same
     /// idempotency key, returns that run.
-    pub async fn ask(&self, question: Question) -> Result<RunHandle, Failure> {
-        self.quote(question).await?.begin().await
+    pub async fn begin(&self, order: impl Into<Order>) -> Result<RunHandle, Failure> {
+        self.quote(order).await?.begin().await
     }
 
-    /// The quote of a question. Fails if it cannot be asked at any cost.
-    pub fn quote(&self, question: Question) -> BoxFuture<'_, Result<Quote, Failure>> {
+    /// The quote of an order. Fails if it cannot be begun at any cost.
+    pub fn quote(&self, order: impl Into<Order>) -> BoxFuture<'_, Result<Quote, Failure>> {
+        let order = order.into();
         async move {
             self.planner.principal.check(Scope::Ask)?;
-            let cache_ms = question.cache_ms;
-            if cache_ms.is_some() {
-                // A cached answer is read from the history.
-                self.planner.principal.check(Scope::Read)?;
-            }
-            // A repeated question needs no room, and only its key can tell it from others before it is planned.
-            if question.request.idempotency_key.is_none() && cache_ms.is_none() {
-                self.check_room()?;
-            }
-            let conversation = match &question.continues {
-                Some(run) => Some(self.conversation(run, &question.request).await?),
-                None => None,
+            let resolved = match order {
+                Order::Ask(question) => self.resolve_question(question).await?,
+                Order::Continue { run, continuation } => {
+                    // The result includes its earlier answers.
+                    self.planner.principal.check(Scope::Read)?;
+                    Resolved::Part(self.resolve_part(&run, continuation).await?)
+                }
             };
-            let Planned { plan, unlisted } = self.planner.plan(question, conversation).await?;
-            Ok(Quote::new(self, Resolved::Ask { plan: Box::new(plan), cache_ms, unlisted }))
+            Ok(Quote::new(self, resolved))
         }
         .boxed()
+    }
+
+    async fn resolve_question(&self, question: Question) -> Result<Resolved, Failure> {
+        let cache_ms = question.cache_ms;
+        if cache_ms.is_some() {
+            // A cached answer is read from the history.
+            self.planner.principal.check(Scope::Read)?;
+        }
+        // A repeated question needs no room, and only its key can tell it from others before it is planned.
+        if question.request.idempotency_key.is_none() && cache_ms.is_none() {
+            self.check_room()?;
+        }
+        let conversation = match &question.continues {
+            Some(run) => Some(self.conversation(run, &question.request).await?),
+            None => None,
+        };
+        let Planned { plan, unlisted } = self.planner.plan(question, conversation).await?;
+        Ok(Resolved::Ask { plan: Box::new(plan), cache_ms, unlisted })
     }
 
     /// Fails if there is no room for a run, which is cheaper to find out than to plan it.
@@ -110,34 +124,14 @@ impl Asking {
         .boxed()
     }
 
-    /// Continues a run. Fails before anything is paid.
-    pub async fn continue_run(&self, name: &str, continuation: Continuation) -> Result<RunHandle, Failure> {
-        self.quote_continuation(name, continuation).await?.begin().await
-    }
-
-    /// The quote for continuing a run. Fails if it cannot be continued at any cost.
-    pub fn quote_continuation<'a>(
-        &'a self,
-        name: &'a str,
-        continuation: Continuation,
-    ) -> BoxFuture<'a, Result<Quote, Failure>> {
-        async move {
-            // The result includes its earlier answers.
-            self.planner.principal.check(Scope::Ask)?;
-            self.planner.principal.check(Scope::Read)?;
-            self.resolve_continuation(name, continuation).await
-        }
-        .boxed()
-    }
-
     /// Begins a quoted run, or returns the newest run of the very same question that is at most `cache_ms` old.
     pub(super) async fn begin_or_reuse(
         &self,
         plan: RunPlan,
         cache_ms: Option<u64>,
     ) -> Result<RunHandle, Failure> {
-        let Some(within_ms) = cache_ms else { return self.begin(plan).await };
-        let Some(id) = self.find_cached(&plan, within_ms).await? else { return self.begin(plan).await };
+        let Some(within_ms) = cache_ms else { return self.begin_run(plan).await };
+        let Some(id) = self.find_cached(&plan, within_ms).await? else { return self.begin_run(plan).await };
         let note = Failure::new(Code::Repeated, format!("this is the answer of run {id}"));
         let past = self.history.read(id).await?;
         let cost = past.run.cost();

@@ -22,7 +22,7 @@ pub enum Order {
     Ask(Question),
     /// Continue a run.
     Continue {
-        /// The run's id.
+        /// The run's id, or its place, such as `@`.
         run: String,
         /// How to continue it.
         continuation: Continuation,
@@ -113,7 +113,11 @@ impl Unapproved {
 
 impl Asking {
     /// Begins an order that is within its limits, or has the user's consent. Otherwise nothing is paid.
-    pub fn begin_order(&self, mut order: Order, consent: Consent) -> BoxFuture<'_, Result<Begun, Failure>> {
+    pub fn begin_with_consent(
+        &self,
+        mut order: Order,
+        consent: Consent,
+    ) -> BoxFuture<'_, Result<Begun, Failure>> {
         async move {
             if let Consent::Given(decision) = consent {
                 return self.begin_decided(order, decision).await.map(Begun::Run);
@@ -196,9 +200,7 @@ impl Asking {
 
     async fn begin_decided(&self, order: Order, decision: Decision) -> Result<RunHandle, Failure> {
         match decision {
-            Decision::Approved(excess) => {
-                self.quote_approved(order.within(excess.amount)).await?.begin().await
-            }
+            Decision::Approved(excess) => self.begin(order.within(excess.amount)).await,
             Decision::Declined(excess) => Err(excess.refused("the user declined to go beyond it", &order)),
             Decision::Dismissed(excess) => {
                 Err(excess.refused("the user closed the question without deciding", &order))
@@ -229,15 +231,8 @@ impl Asking {
     /// The quote of an order as it is. A model that calls a tool may lower its budget, never raise it.
     async fn quote_order(&self, order: Order) -> Result<Quote, Failure> {
         let budget = order.budget();
-        let quote = self.quote_approved(order).await?;
+        let quote = self.quote(order).await?;
         Ok(if budget.is_some() { quote.at_most(self.planner.settings().budget) } else { quote })
-    }
-
-    async fn quote_approved(&self, order: Order) -> Result<Quote, Failure> {
-        match order {
-            Order::Ask(question) => self.quote(question).await,
-            Order::Continue { run, continuation } => self.quote_continuation(&run, continuation).await,
-        }
     }
 }
 
@@ -257,7 +252,18 @@ fn adding(refused: &Failure, why: &str) -> Failure {
     Failure { message: format!("{}; {why}", refused.message), ..refused.clone() }
 }
 
+impl From<Question> for Order {
+    fn from(question: Question) -> Self {
+        Self::Ask(question)
+    }
+}
+
 impl Order {
+    /// Continues a run, named by its id or by its place, such as `@`.
+    pub fn on(run: impl Into<String>, continuation: Continuation) -> Self {
+        Self::Continue { run: run.into(), continuation }
+    }
+
     /// The budget of the call, if it has one.
     const fn budget(&self) -> Option<PicoUsd> {
         match self {

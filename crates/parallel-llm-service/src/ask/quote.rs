@@ -32,8 +32,6 @@ pub struct Quote {
 
 /// The subject of a quote.
 pub(super) enum Resolved {
-    /// Wait for a run in progress.
-    Join(RunHandle),
     /// Begin a run.
     Ask {
         plan: Box<RunPlan>,
@@ -43,12 +41,52 @@ pub(super) enum Resolved {
         unlisted: Option<Failure>,
     },
     /// Continue a run.
-    Continue {
+    Part(Part),
+}
+
+/// What continues a run.
+pub(super) enum Part {
+    /// It is in progress: wait for it.
+    Join(RunHandle),
+    /// Ask for what it lacks.
+    Reopen {
         run: Box<Run>,
-        part: Box<Reopening>,
+        reopening: Box<Reopening>,
         /// The part's own budget; `None` for the rest of the run's.
         budget: Option<PicoUsd>,
     },
+}
+
+impl Part {
+    fn cost(&self) -> QuotedCost {
+        match self {
+            Self::Join(_) => {
+                QuotedCost { likely: PicoUsd::ZERO, worst_case: WorstCase::ZERO, budget: PicoUsd::UNLIMITED }
+            }
+            Self::Reopen { run, reopening, budget } => QuotedCost {
+                likely: reopening.likely_cost(&run.plan, run.chain()),
+                worst_case: reopening.worst_case(&run.plan, run.chain()),
+                budget: budget.unwrap_or_else(|| reopening.budget_left(run.so_far())),
+            },
+        }
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let QuotedCost { worst_case, budget, .. } = self.cost();
+        worst_case.check("this part of the run", budget)
+    }
+
+    /// Begins it, or fails if the worst case is unknown or exceeds the budget.
+    pub(super) async fn begin(self, asking: &Asking) -> Result<RunHandle, Failure> {
+        self.check()?;
+        match self {
+            Self::Join(handle) => handle.join().ok_or_else(|| {
+                Failure::new(Code::Busy, format!("the run {} was given up a moment ago", handle.id()))
+                    .with_run(handle.id())
+            }),
+            Self::Reopen { run, reopening, budget } => asking.reopen(*run, *reopening, budget).await,
+        }
+    }
 }
 
 impl Quote {
@@ -59,19 +97,12 @@ impl Quote {
     /// The cost and its budget.
     pub fn cost(&self) -> QuotedCost {
         match &self.resolved {
-            Resolved::Join(_) => {
-                QuotedCost { likely: PicoUsd::ZERO, worst_case: WorstCase::ZERO, budget: PicoUsd::UNLIMITED }
-            }
             Resolved::Ask { plan, .. } => QuotedCost {
                 likely: plan.likely_cost(),
                 worst_case: plan.worst_case.clone(),
                 budget: plan.budget,
             },
-            Resolved::Continue { run, part, budget } => QuotedCost {
-                likely: part.likely_cost(&run.plan, run.chain()),
-                worst_case: part.worst_case(&run.plan, run.chain()),
-                budget: budget.unwrap_or_else(|| part.budget_left(run.so_far())),
-            },
+            Resolved::Part(part) => part.cost(),
         }
     }
 
@@ -79,7 +110,7 @@ impl Quote {
     pub fn plan(&self) -> Option<&RunPlan> {
         match &self.resolved {
             Resolved::Ask { plan, .. } => Some(plan),
-            Resolved::Join(_) | Resolved::Continue { .. } => None,
+            Resolved::Part(_) => None,
         }
     }
 
@@ -97,23 +128,23 @@ impl Quote {
     #[must_use]
     pub(crate) fn at_most(mut self, limit: PicoUsd) -> Self {
         match &mut self.resolved {
-            Resolved::Join(_) => {}
             Resolved::Ask { plan, .. } => plan.budget = plan.budget.min(limit),
-            Resolved::Continue { budget, .. } => *budget = budget.map(|budget| budget.min(limit)),
+            Resolved::Part(Part::Reopen { budget, .. }) => {
+                *budget = budget.map(|budget| budget.min(limit));
+            }
+            Resolved::Part(Part::Join(_)) => {}
         }
         self
     }
 
     /// Fails if the worst case is unknown or exceeds the budget.
     pub fn check(&self) -> Result<(), Failure> {
-        let QuotedCost { worst_case, budget, .. } = self.cost();
-        let (what, unlisted) = match &self.resolved {
-            Resolved::Continue { .. } => ("this part of the run", None),
-            Resolved::Join(_) => ("the run", None),
-            Resolved::Ask { unlisted, .. } => ("the run", unlisted.as_ref()),
+        let (plan, unlisted) = match &self.resolved {
+            Resolved::Ask { plan, unlisted, .. } => (plan, unlisted),
+            Resolved::Part(part) => return part.check(),
         };
         let again = |why: &Failure| why.retryable.then_some(Next::Do(Advice::AskAgain));
-        worst_case.check(what, budget).map_err(|refused| match unlisted {
+        plan.worst_case.check("the run", plan.budget).map_err(|refused| match unlisted {
             Some(why) if refused.code == Code::PriceUnknown => Failure {
                 message: format!("{}; {}", refused.message, why.message),
                 next: again(why).into_iter().chain(refused.next).collect(),
@@ -136,15 +167,13 @@ impl Quote {
     /// Begins it, or fails if the worst case is unknown or exceeds the budget.
     pub fn begin(self) -> BoxFuture<'static, Result<RunHandle, Failure>> {
         async move {
-            self.check()?;
+            if matches!(self.resolved, Resolved::Ask { .. }) {
+                self.check()?;
+            }
             let Self { asking, resolved } = self;
             match resolved {
-                Resolved::Join(handle) => handle.join().ok_or_else(|| {
-                    Failure::new(Code::Busy, format!("the run {} was given up a moment ago", handle.id()))
-                        .with_run(handle.id())
-                }),
                 Resolved::Ask { plan, cache_ms, .. } => asking.begin_or_reuse(*plan, cache_ms).await,
-                Resolved::Continue { run, part, budget } => asking.begin_part(*run, *part, budget).await,
+                Resolved::Part(part) => part.begin(&asking).await,
             }
         }
         .boxed()

@@ -30,7 +30,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 impl Asking {
     /// Begins the run of a plan. If the same question is in progress, returns that run; if it was given up without an
     /// answer, continues it.
-    pub(crate) fn begin(&self, plan: RunPlan) -> BoxFuture<'_, Result<RunHandle, Failure>> {
+    pub(crate) fn begin_run(&self, plan: RunPlan) -> BoxFuture<'_, Result<RunHandle, Failure>> {
         async move {
             let (runs, anew) = (self.live.get().await?, RunPlan { fresh: true, ..plan.clone() });
             let id = match runs.start(plan, self.history.output_dir.clone()).await {
@@ -89,9 +89,10 @@ impl Asking {
         let give_up = Instant::now() + TAKE_OVER_MAX;
         loop {
             let take_over = Continuation::TakeOver { budget: Some(budget) };
-            // Boxed, because beginning the quote may come here again.
-            let begun =
-                Box::pin(async { self.resolve_continuation(&name, take_over).await?.begin().await }).await;
+            let begun = match self.resolve_part(&name, take_over).await {
+                Ok(part) => part.begin(self).await,
+                Err(failure) => Err(failure),
+            };
             let Err(failure) = begun else { return begun };
             match self.history.seek(&name).await? {
                 KnownRun::Live(handle) => {

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{Batches, question};
-use crate::ask::{Asking, Continuation, Quote, QuotedCost};
+use crate::ask::{Asking, Continuation, Order, Quote, QuotedCost};
 use crate::runs::{KnownRun, RunHandle};
 
 /// How often a worker looks for jobs while it has room and found none, and whether its batches were cancelled.
@@ -251,7 +251,7 @@ impl JobWork {
             RunStatus::Interrupted if !job.resend => Continuation::TakeOver { budget },
             _ => Continuation::Resume { resend: job.resend, budget },
         };
-        match begin_reserved(self.asking.quote_continuation(&name, continuation), job).await {
+        match begin_reserved(self.asking.quote(Order::on(name.as_str(), continuation)), job).await {
             Ok(begun) => Ok(Some(begun)),
             // Nothing of it can be asked again, or another process is at it.
             Err(Unbegun::Refused(failure)) if matches!(failure.code, Code::Usage | Code::Busy) => {

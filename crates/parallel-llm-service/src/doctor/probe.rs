@@ -102,7 +102,7 @@ impl Doctor {
     /// Begins the probe.
     pub async fn probe(&self, probe: Probe) -> Result<RunHandle, Failure> {
         self.principal.check_owner()?;
-        self.asking.begin(probe.plan).await
+        self.asking.begin_run(probe.plan).await
     }
 }
 

@@ -201,7 +201,7 @@ async fn checked(visit: &Visit, form: Multipart) -> Result<Fields, Response> {
 async fn begin(visit: &Visit, fields: Fields) -> Result<String, Failure> {
     let (question, _) = question(&visit.services, fields)?;
     let order = Order::Ask(question);
-    match Box::pin(visit.services.ask.begin_order(order, Consent::CannotBeAsked)).await? {
+    match Box::pin(visit.services.ask.begin_with_consent(order, Consent::CannotBeAsked)).await? {
         Begun::Run(handle) => Ok(handle.id().to_string()),
         Begun::Unapproved(unapproved) => Err(unapproved.refused),
     }

@@ -9,8 +9,8 @@ use crate::command::context::CommandContext;
 use crate::command::watch::view::{self, Followed, Leaving, ProgressStyle, View};
 use crate::exit;
 use crate::terminal::summary;
-use parallel_llm_service::Continuation;
 use parallel_llm_service::form::Given;
+use parallel_llm_service::{Continuation, Order};
 use parallel_llm_settings::signals::Signals;
 
 /// The help for a run's name, shared by all commands.
@@ -199,7 +199,7 @@ async fn go_on(
     shown: &Shown,
 ) -> Result<u8, Failure> {
     let mut signals = Signals::new();
-    let beginning = context.service.ask.continue_run(run, continuation);
+    let beginning = context.service.ask.begin(Order::on(run, continuation));
     let handle = match begun(beginning, &mut signals).await? {
         Ok(handle) => handle,
         Err(signal) => return Ok(exit::of_signal(signal)),

@@ -58,7 +58,7 @@ pub async fn run(context: &CommandContext<'_>, demo: &Demo, simulator: &Simulato
     let handle = if demo.kill {
         killed::resume_after_kill(context, simulator).await?
     } else {
-        context.service.ask.ask(Question::of(RunRequest::prompt(DEMO_QUESTION))).await?
+        context.service.ask.begin(Question::of(RunRequest::prompt(DEMO_QUESTION))).await?
     };
     let mut signals = Signals::new();
     let report = match view::follow(
@@ -111,7 +111,7 @@ async fn vote(context: &CommandContext<'_>) -> Result<(), Failure> {
     let console = &context.console;
     console.say(&console.tone(Tone::Strong, DEMO_VOTE_QUESTION));
     let request = RunRequest { strategy: Some("vote".to_owned()), ..RunRequest::prompt(DEMO_VOTE_QUESTION) };
-    let handle = context.service.ask.ask(Question::of(request)).await?;
+    let handle = context.service.ask.begin(Question::of(request)).await?;
     let report = handle.wait(None).await;
     let run = handle.snapshot();
     summary::render_seats(console, &run);

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::command::context::CommandContext;
 use crate::terminal::console::{Console, Tone};
 use crate::terminal::summary;
-use parallel_llm_service::{Continuation, RunHandle};
+use parallel_llm_service::{Continuation, Order, RunHandle};
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings;
 
@@ -55,7 +55,8 @@ pub(super) async fn resume_after_kill(
     summary::render_seats(console, &run);
     console.say("\nThis process takes the run up. Answers it has are not asked for again, and a seat that was sent and");
     console.say("never heard of is left alone, because it may have been paid.\n");
-    context.service.ask.continue_run("@", Continuation::Resume { resend: false, budget: None }).await
+    let resume = Continuation::Resume { resend: false, budget: None };
+    context.service.ask.begin(Order::on("@", resume)).await
 }
 
 /// Prints what the provider was asked, from its own record.

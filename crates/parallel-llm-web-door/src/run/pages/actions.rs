@@ -122,8 +122,8 @@ async fn steer(
 }
 
 async fn continued(visit: &Visit, run: String, continuation: Continuation) -> Result<Response, Failure> {
-    let order = Order::Continue { run, continuation };
-    match Box::pin(visit.services.ask.begin_order(order, Consent::CannotBeAsked)).await? {
+    let order = Order::on(run, continuation);
+    match Box::pin(visit.services.ask.begin_with_consent(order, Consent::CannotBeAsked)).await? {
         Begun::Run(handle) => Ok(respond::see(&format!("/runs/{}", handle.id()))),
         Begun::Unapproved(unapproved) => Err(unapproved.refused),
     }
