@@ -178,6 +178,22 @@ fn values_as_other_programs_take_them_are_repaired() {
         ),
         named(["logs"], "there is no command `logs`", "type `parallel-llm-mcp runs list`"),
     ]);
+    check([
+        named(["ask", "-system=In French", "why"], "has one hyphen", "ask \"--system=In French\" why`"),
+        named(["ask", "-c", "-model", ONE, "why"], "has one hyphen", "ask -c --model x-ai/grok-4.7 why`"),
+        named(
+            ["ask", "-model", ONE, "-budget", "1", "why"],
+            "has one",
+            "--model x-ai/grok-4.7 --budget 1 why`",
+        ),
+        named(["doctor", "what", "is", "what"], "there is `what`", "type `parallel-llm-mcp doctor`"),
+        named(["search", "idempotency"], "no command `search`", "runs search idempotency`"),
+    ]);
+    // What looks like one of these and is none.
+    assert_eq!(asked(&["--budget", "2", "C or Rust?"], None).0, "C or Rust?");
+    assert_eq!(asked(&["file:// addresses: why?"], None).0, "file:// addresses: why?");
+    let help = sandbox().call(["ask", "-help"]).run();
+    assert_eq!(help.code, Some(0), "{}", help.transcript());
     // A short flag may stand before its value without a blank.
     assert_eq!(asked(&["-mx-ai/grok-4.7", "Why?"], None).0, "Why?");
 }

@@ -8,30 +8,61 @@ use parallel_llm_settings::PROGRAM;
 /// The short name, under which `src/bin/pllm.rs` starts the program.
 pub(crate) const SHORT: &str = "pllm";
 
-/// The commands.
-pub(crate) const COMMANDS: [&str; 18] = [
-    "ask",
-    "batch",
-    "completions",
-    "config",
-    "demo",
-    "doctor",
-    "explain",
-    "flow",
-    "install",
-    "keys",
-    "models",
-    "presets",
-    "runs",
-    "serve",
-    "simulate",
-    "store",
-    "strategies",
-    "worker",
+/// The commands, each with those below it.
+pub(crate) const COMMANDS: [(&str, &[&str]); 18] = [
+    ("ask", &[]),
+    (
+        "batch",
+        &[
+            "cancel",
+            "list",
+            "pause",
+            "remove",
+            "results",
+            "resume",
+            "retry-failed",
+            "status",
+            "submit",
+            "watch",
+        ],
+    ),
+    ("completions", &[]),
+    ("config", &["show"]),
+    ("demo", &[]),
+    ("doctor", &[]),
+    ("explain", &[]),
+    ("flow", &["check", "list", "show"]),
+    ("install", &[]),
+    ("keys", &["create", "list", "remove", "revoke", "set"]),
+    ("models", &[]),
+    ("presets", &[]),
+    (
+        "runs",
+        &[
+            "add",
+            "cost",
+            "export",
+            "insights",
+            "list",
+            "purge",
+            "replay",
+            "resume",
+            "search",
+            "show",
+            "synthesize",
+            "wait",
+        ],
+    ),
+    ("serve", &[]),
+    ("simulate", &[]),
+    ("store", &["backup", "check", "copy", "restore"]),
+    ("strategies", &[]),
+    ("worker", &[]),
 ];
 
 /// A sentence in which each command in backticks has the name of the program, ready to be pasted. A word alone may be a
-/// setting of the same name, and stays as it is.
+/// setting of the same name, and what others wrote may begin with one, so a command below, a flag or a place for a value has to
+/// follow.
 pub(crate) fn spelled(sentence: String) -> String {
     if !sentence.contains('`') {
         return sentence;
@@ -41,14 +72,22 @@ pub(crate) fn spelled(sentence: String) -> String {
         if place > 0 {
             spelled.push('`');
         }
-        let is_quoted = place % 2 == 1;
-        if is_quoted && part.split_once(' ').is_some_and(|(first, _)| COMMANDS.contains(&first)) {
+        if place % 2 == 1 && is_command(part) {
             spelled += name();
             spelled.push(' ');
         }
         spelled += part;
     }
     spelled
+}
+
+fn is_command(line: &str) -> bool {
+    let mut words = line.split(' ');
+    let (Some(first), Some(second)) = (words.next(), words.next()) else { return false };
+    let is_value =
+        second.starts_with(['-', '@', '"']) || second.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_it = |(name, below): &(&str, &[&str])| *name == first && (is_value || below.contains(&second));
+    COMMANDS.iter().any(is_it)
 }
 
 /// The name to type: `pllm` if the program was called by it, else `parallel-llm-mcp`.
@@ -76,4 +115,28 @@ pub(crate) fn choose(full: &'static str, short: &'static str) -> &'static str {
     let first = std::env::args_os().next();
     let word = first.as_deref().map(Path::new).and_then(Path::file_stem);
     if word == Some(OsStr::new(SHORT)) { short } else { full }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commands_of_this_program_get_its_name() {
+        let program = name();
+        for (said, shown) in [
+            ("see `runs list`", format!("see `{program} runs list`")),
+            (
+                "`models --refresh`, or `presets NAME`",
+                format!("`{program} models --refresh`, or `{program} presets NAME`"),
+            ),
+            ("a `keys *` b `explain analyze` c", "a `keys *` b `explain analyze` c".to_owned()),
+            ("set `store`", "set `store`".to_owned()),
+            ("`parallel-llm-mcp runs list`", "`parallel-llm-mcp runs list`".to_owned()),
+            ("one ` alone, runs list", "one ` alone, runs list".to_owned()),
+        ] {
+            assert_eq!(spelled(said.to_owned()), shown);
+            assert_eq!(spelled(shown.clone()), shown, "twice is once");
+        }
+    }
 }

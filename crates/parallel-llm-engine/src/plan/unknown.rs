@@ -18,7 +18,8 @@ pub(super) fn failure(model: &ModelRef, providers: &[ProviderId], catalogue: &Ca
     let written = |id: &str| ModelRef { model: id.to_owned(), ..model.clone() }.to_string();
     // Other programs write the provider in front of vendor and model.
     let behind_provider = name.strip_prefix(DEFAULT_PROVIDER).and_then(|rest| rest.strip_prefix('/'));
-    if let Some(rest) = behind_provider.filter(|rest| rest.contains('/')) {
+    let is_default = model.provider.0 == DEFAULT_PROVIDER;
+    if let Some(rest) = behind_provider.filter(|rest| is_default && rest.contains('/')) {
         let known = match catalogue.named(rest) {
             NamedModels::One(id) => vec![id],
             _ => catalogue.similar(rest).into_iter().map(str::to_owned).collect(),

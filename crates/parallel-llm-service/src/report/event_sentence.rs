@@ -88,8 +88,8 @@ fn of_call(run: &Run, attempt: Attempt, what: &str) -> String {
     format!("{} {model}: {what}", attempt.slot)
 }
 
-/// The call that failed earlier for the same reason, so that the reason need not be repeated. Among tries that follow, the
-/// call with the lowest number tells it again: two that each name the other tell nobody.
+/// The call that failed earlier for the same reason, so that the reason need not be repeated. From the second try on, only a
+/// call with a lower number stands in: otherwise two calls could name each other, and nobody would give the reason.
 fn same_reason(run: &Run, attempt: Attempt, failure: &Failure) -> Option<CallerSlot> {
     let may_tell = |slot| if attempt.number == 1 { slot != attempt.slot } else { slot < attempt.slot };
     let has_it = |view: &&SeatView| {

@@ -80,7 +80,8 @@ pub(super) fn no_text(word: &str, at: usize, arguments: &[OsString]) -> Option<F
     let attached =
         || instead(vec!["-a".to_owned(), typed_line::quoted(word), typed_line::QUESTION.to_owned()]);
     let is_pattern = is_pattern(word);
-    let (what, step) = if let Some(local) = word.strip_prefix("file://") {
+    let local = word.strip_prefix("file://").filter(|path| !path.contains([' ', '%']));
+    let (what, step) = if let Some(local) = local {
         (
             "is the address of a file, and would be sent as the question",
             Some(instead(vec![format!("@{}", typed_line::quoted(local))])),

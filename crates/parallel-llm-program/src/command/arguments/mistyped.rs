@@ -15,7 +15,7 @@ use parallel_llm_engine::{Code, Failure};
 use super::lone_word;
 use crate::called;
 use crate::command::ask::question::Ask;
-use crate::command::line::typed_line::{END_OF_FLAGS, is_flag_of_ask, takes_value, words};
+use crate::command::line::typed_line::{END_OF_FLAGS, is_flag_of_ask, needs_value, takes_value, words};
 use crate::command::line::{amount, help, typed_line};
 use crate::command::{Arguments, Command, Work};
 
@@ -73,17 +73,24 @@ pub(super) fn check_dashes(arguments: &[OsString]) -> Result<(), Failure> {
 /// Refuses the name of a flag behind one hyphen: `-model x` would be the model `odel`, and a question about x.
 pub(super) fn check_hyphens(arguments: &[OsString]) -> Result<(), Failure> {
     let words = words(arguments);
-    let is_other = |word: &String| word != "ask" && called::COMMANDS.contains(&word.as_str());
-    if words.get(1).is_some_and(is_other) {
+    // Another word stands for a command, known or not.
+    let is_other = |word: &String| !word.starts_with('-') && !word.contains(char::is_whitespace);
+    if words.get(1).is_some_and(|word| word != "ask" && is_other(word)) {
         return Ok(());
     }
-    let is_name = |word: &str| {
+    let is_name = |at: usize| {
+        let word = &words[at];
         let is_long = word.starts_with('-') && !word.starts_with("--") && word.len() > SHORT_FLAG_LEN;
-        is_long && is_flag_of_ask(&format!("-{word}").into())
+        // `-help` is `-h`, as the parser reads it.
+        is_long
+            && word != "-help"
+            && is_flag_of_ask(&format!("-{word}").into())
+            && !needs_value(&words[at - 1])
     };
-    let found = (1..words.len()).find(|at| is_name(&words[*at]) && !takes_value(&words[at - 1]));
-    let Some(at) = found else { return Ok(()) };
-    let line = typed_line::again(arguments, |place, word| (place == at).then(|| vec![format!("-{word}")]));
+    let Some(at) = (1..words.len()).find(|at| is_name(*at)) else { return Ok(()) };
+    let line = typed_line::again(arguments, |place, word| {
+        (place < words.len() && is_name(place)).then(|| vec![typed_line::quoted(&format!("-{word}"))])
+    });
     let message =
         format!("`{}` has one hyphen, and the name of a flag has two", typed_line::shown(&words[at]));
     Err(Failure::new(Code::Usage, message).with_next(Next::Type(line.into())))

@@ -18,6 +18,8 @@ use crate::command::ask::continued;
 use crate::command::line::{amount, help, typed_line};
 use crate::command::setup::keys;
 
+/// A longer call of words alone may be a question that begins like a command.
+const SENTENCE_WORDS_MIN: usize = 4;
 /// The names of values that are paths.
 const PATHS: [&str; 3] = ["FILE", "PATH", "DIR"];
 
@@ -130,8 +132,14 @@ fn further_argument(
     }
     let refused = failure(format!("`{}` takes no further argument, but there is `{extra}`", path.join(" ")));
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    // The same word may stand in its right place before.
-    let Some(at) = words.iter().rposition(|word| word == extra).filter(|at| *at > 0) else { return refused };
+    let behind = path.len().min(words.len());
+    let is_it = |word: &String| word == extra;
+    let found = match command_at(path).get_positionals().next() {
+        None => words[behind..].iter().position(is_it).map(|at| at + behind),
+        // The same word may stand in its right place before.
+        Some(_) => words.iter().rposition(is_it),
+    };
+    let Some(at) = found.filter(|at| *at > 0) else { return refused };
     let is_word = |word: &str| {
         ["show", "list", "get", "describe"].contains(&word) && path.last().is_none_or(|name| name != word)
     };
@@ -142,7 +150,7 @@ fn further_argument(
     let is_further = |place: usize| words[at..=place].iter().all(|word| !word.starts_with('-'));
     let line = typed_line::again(arguments, |place, word| match (&amount, flag) {
         (Some(plain), _) if place + 1 == at => Some(vec![plain.clone()]),
-        (Some(_), _) if place == at => Some(Vec::new()),
+        (Some(_), _) if place >= at && is_further(place) => Some(Vec::new()),
         (Some(_), _) => None,
         // `presets show quick`, where `presets quick` is meant.
         _ if place + 1 == at && is_word(word) => Some(Vec::new()),
@@ -152,8 +160,9 @@ fn further_argument(
     });
     let mut steps = vec![Next::Type(line.into())];
     // Several words behind a command without commands may be a question that begins with its name.
-    let is_sentence =
-        words.len() > 3 && path.len() == 2 && words[1..].iter().all(|word| !word.starts_with('-'));
+    let is_sentence = words.len() > SENTENCE_WORDS_MIN
+        && path.len() == 2
+        && words[1..].iter().all(|word| !word.starts_with('-'));
     if is_sentence {
         let question = typed_line::quoted(&words[1..].join(" "));
         steps.push(Next::Type(format!("{} ask {question}", path[0]).into()));

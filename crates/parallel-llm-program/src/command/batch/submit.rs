@@ -230,7 +230,7 @@ fn report_dry_run(context: &CommandContext<'_>, submitted: &Submitted, json: boo
             "Nothing was asked. The file has {questions}.\nCost: {cost}. The budget is {budget}."
         ));
     }
-    say_if_beyond(context, submitted, "all is asked with `batch submit FILE");
+    say_if_beyond(context, submitted, "to ask everything, type", "batch submit FILE");
     if batch.bad > 0 { exit::PARTIAL } else { exit::ANSWER }
 }
 
@@ -248,17 +248,17 @@ fn report(context: &CommandContext<'_>, submitted: &Submitted) {
     if more > 0 {
         console.say(&format!("and {more} more: `batch results {}` names all", batch.id));
     }
-    say_if_beyond(context, submitted, &format!("then go on with `batch resume {}", batch.id));
+    say_if_beyond(context, submitted, "then go on with", &format!("batch resume {}", batch.id));
 }
 
-/// Says so if the batch may cost more than its budget, with what `goes_on` then.
-fn say_if_beyond(context: &CommandContext<'_>, submitted: &Submitted, goes_on: &str) {
+/// Says so if the batch may cost more than its budget, with the command that goes on then.
+fn say_if_beyond(context: &CommandContext<'_>, submitted: &Submitted, goes_on: &str, command: &str) {
     let most = submitted.cost.worst_case.known_part();
     if most > submitted.batch.budget {
         let most = most.rounded_up_to_cents().as_usd();
-        context
-            .console
-            .say(&format!("the batch pauses when its budget is used up; {goes_on} --budget {most}`"));
+        context.console.say(&format!(
+            "the batch pauses when its budget is used up; {goes_on} `{command} --budget {most}`"
+        ));
     }
 }
 

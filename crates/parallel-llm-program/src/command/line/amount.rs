@@ -11,7 +11,7 @@ use super::typed_line;
 
 /// Units of money. Amounts are in USD, so another currency only shows that it is no word of the question.
 const MONEY: [&str; 10] = ["usd", "dollars", "dollar", "bucks", "eur", "euros", "euro", "gbp", "$", "€"];
-const CENTS: [&str; 5] = ["cents", "cent", "ct", "c", "¢"];
+const CENTS: [&str; 3] = ["cents", "cent", "¢"];
 const TOKENS: [&str; 3] = ["tokens", "token", "tok"];
 /// Units of time as the program reads them, and as people write them.
 const TIMES: [(&str, &[&str]); 6] = [
@@ -24,6 +24,9 @@ const TIMES: [(&str, &[&str]); 6] = [
 ];
 /// The flags whose values are times.
 const TIME_FLAGS: [&str; 5] = ["--deadline", "--cache", "--since", "--older-than", "--expires"];
+
+/// Those whose times are ago.
+const PAST_FLAGS: [&str; 2] = ["--since", "--older-than"];
 
 /// The value of this flag as the program reads it, if it is an amount of what the flag takes.
 pub(in crate::command) fn plain(flag: &str, value: &str) -> Option<String> {
@@ -38,7 +41,7 @@ pub(in crate::command) fn plain(flag: &str, value: &str) -> Option<String> {
         let plain = value.replace(',', ".");
         plain.parse().is_ok_and(|number: f64| (0.0..=2.0).contains(&number)).then_some(plain)
     } else if TIME_FLAGS.contains(&flag) {
-        time(&value)
+        time(&value).or_else(|| past(&value).filter(|_| PAST_FLAGS.contains(&flag)))
     } else {
         None
     }
@@ -46,7 +49,10 @@ pub(in crate::command) fn plain(flag: &str, value: &str) -> Option<String> {
 
 fn usd(value: &str) -> Option<String> {
     let without = |units: &[&str]| units.iter().find_map(|unit| value.strip_suffix(unit)).map(str::trim);
-    if let Some(cents) = without(&CENTS) {
+    // A `c` behind a blank may be the language.
+    let attached =
+        || value.strip_suffix('c').filter(|count| count.ends_with(|one: char| one.is_ascii_digit()));
+    if let Some(cents) = without(&CENTS).or_else(attached) {
         let cents: u32 = cents.parse().ok()?;
         return Some(format!("{}.{:02}", cents / 100, cents % 100));
     }
@@ -61,8 +67,13 @@ fn tokens(value: &str) -> Option<u32> {
         Some(digits) => (digits, 1_000_000),
         None => (bare, 1),
     };
-    let digits = digits.replace(['_', ',', ' ', '\''], "");
+    let digits = digits.replace(['_', ' ', '\''], "");
+    // Before a unit a comma or point is that of decimals; without one, commas part thousands.
+    let digits = digits.replace(',', if unit > 1 { "." } else { "" });
     let (whole, decimals) = digits.split_once('.').unwrap_or((&digits, ""));
+    if unit == 1 && digits.contains('.') {
+        return None;
+    }
     let divisor = 10_u64.checked_pow(u32::try_from(decimals.len()).ok()?)?;
     let count = format!("{whole}{decimals}").parse::<u64>().ok()?.checked_mul(unit)?;
     u32::try_from(count / divisor).ok().filter(|whole| *whole > 0 && count % divisor == 0)
@@ -72,13 +83,16 @@ fn time(value: &str) -> Option<String> {
     if duration_ms(value).is_some() {
         return Some(value.to_owned());
     }
-    let one = ["last ", "a ", "an ", "one "].iter().find_map(|word| value.strip_prefix(word));
-    let one = one.or((value == "yesterday").then_some("day")).map(|unit| format!("1 {unit}"));
-    let value = one.as_deref().unwrap_or(value);
     let (count, unit) = value.split_at(value.find(|letter: char| !letter.is_ascii_digit())?);
     let (unit, _) = TIMES.iter().find(|(_, units)| units.contains(&unit.trim()))?;
     let count: u32 = count.parse().ok().filter(|count| *count > 0)?;
     Some(format!("{count}{unit}"))
+}
+
+/// How long ago `yesterday` or `last week` begins.
+fn past(value: &str) -> Option<String> {
+    let unit = if value == "yesterday" { "day" } else { value.strip_prefix("last ")? };
+    time(&format!("1 {unit}"))
 }
 
 /// Refuses a unit that stands apart from its number, and a word that only says again what the flag before it takes: either
@@ -145,10 +159,14 @@ mod tests {
             ("--max-tokens", "4 k tokens", Some("4000")),
             ("--max-tokens", "4,096", Some("4096")),
             ("--max-tokens", "4.5k", Some("4500")),
+            ("--max-tokens", "4,5k", Some("4500")),
             ("--max-tokens", "4.5", None),
+            ("--max-tokens", "4.000", None),
             ("--max-tokens", "1.0001k", None),
             ("--min-context", "1M", Some("1000000")),
             ("--budget", "50c", Some("0.50")),
+            ("--budget", "2 c", None),
+            ("--expires", "yesterday", None),
             ("--since", "yesterday", Some("1d")),
             ("--since", "last week", Some("1w")),
             ("--since", "last", None),

@@ -175,6 +175,12 @@ mod tests {
         commands.sort_unstable();
         listed.sort_unstable();
         assert_eq!(listed, commands);
-        assert_eq!(called::COMMANDS.as_slice(), commands);
+        let below = |name: &str| {
+            let mut below: Vec<&str> = names(command.find_subcommand(name).expect("it is there")).collect();
+            below.sort_unstable();
+            below
+        };
+        let known: Vec<(&str, Vec<&str>)> = commands.iter().map(|name| (*name, below(name))).collect();
+        assert_eq!(called::COMMANDS.map(|(name, below)| (name, below.to_vec())).to_vec(), known);
     }
 }

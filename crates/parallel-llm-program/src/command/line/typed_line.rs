@@ -112,6 +112,13 @@ pub(in crate::command) fn takes_value(word: &str) -> bool {
     find_flag(word, |flag| flag.get_action().takes_values())
 }
 
+/// Whether a word is a flag of `ask` that does not stand without a value.
+pub(in crate::command) fn needs_value(word: &str) -> bool {
+    find_flag(word, |flag| {
+        flag.get_action().takes_values() && flag.get_num_args().is_none_or(|count| count.min_values() > 0)
+    })
+}
+
 /// Whether `ask` has a flag of this name for which this holds.
 fn find_flag(word: &str, holds: impl Fn(&clap::Arg) -> bool) -> bool {
     let commands = help::command();

@@ -25,7 +25,7 @@ use script::Shell;
 ///
 /// Example: parallel-llm-mcp completions fish | source
 ///
-/// The first example belongs into ~/.bashrc, or for zsh into ~/.zshrc after `compinit`; the second into
+/// The first example goes into ~/.bashrc, or for zsh into ~/.zshrc after `compinit`; the second into
 /// ~/.config/fish/config.fish. For PowerShell, add the output to the file that $PROFILE names.
 #[derive(Debug, clap::Args)]
 pub struct Completions {
