@@ -58,6 +58,7 @@ pub use tables::flow::{FlowFile, Flows};
 pub use tables::named::Named;
 pub use tables::preset::{Preset, Presets, is_built_in as is_built_in_preset};
 pub use telemetry::{MetricsReach, TelemetrySettings};
+pub use value::amount;
 pub use value::database_url::DatabaseUrl;
 pub use value::effective::EffectiveValue;
 pub use value::kind::{NO_LIMIT, split_models};

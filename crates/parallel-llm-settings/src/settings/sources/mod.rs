@@ -5,4 +5,5 @@ pub(super) mod environment;
 pub(super) mod file;
 pub(super) mod host_info;
 pub(super) mod layer;
+mod meant;
 pub(super) mod reader;

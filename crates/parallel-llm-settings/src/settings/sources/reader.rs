@@ -13,6 +13,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
 
 use super::file::Source;
+use super::meant;
 use crate::settings::value::command;
 use crate::settings::value::failure::{at, invalid};
 use crate::settings::value::kind::{Kind, NO_LIMIT, Value};
@@ -30,8 +31,14 @@ pub(in crate::settings) struct Reader<'a>(pub(in crate::settings) &'a Source);
 impl<'a> Reader<'a> {
     /// Parses the whole file.
     pub(in crate::settings) fn parse(self) -> Result<Spanned<DeTable<'a>>, Failure> {
-        DeTable::parse(&self.0.text)
-            .map_err(|error| self.refuse(error.span().unwrap_or(0..0), invalid(error.message())))
+        DeTable::parse(&self.0.text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            let failure = invalid(error.message());
+            let line = self.line(span.start);
+            // A line that is right by itself is wrong only where it stands.
+            let meant = DeTable::parse(line).is_err().then(|| meant::line(line)).flatten();
+            self.refuse(span, written_as(failure, meant))
+        })
     }
 
     /// A table; `written` shows its syntax.
@@ -67,7 +74,21 @@ impl<'a> Reader<'a> {
             DeValue::Array(items) if kind.is_list() => kind.list(name, self.entries(name, kind, items)?),
             single => read_single(name, kind, single),
         };
-        read.map_err(|failure| self.refuse(value.span(), failure))
+        read.map_err(|failure| {
+            let written = self.0.text.get(value.span()).unwrap_or_default();
+            let is_open = failure.next_steps() == [Next::Do(Advice::CorrectOrDefault)];
+            let meant = is_open.then(|| meant::line_of(name, kind, written)).flatten();
+            self.refuse(value.span(), written_as(failure, meant))
+        })
+    }
+
+    /// The line that holds this place.
+    fn line(self, place: usize) -> &'a str {
+        let text = &self.0.text;
+        let place = place.min(text.len());
+        let before =
+            text.get(..place).map_or(0, |before| before.rfind('\n').map_or(0, |newline| newline + 1));
+        text.get(before..).and_then(|rest| rest.lines().next()).unwrap_or_default()
     }
 
     /// The entries of a list, so that an error names the entry's own location.
@@ -110,6 +131,14 @@ impl<'a> Reader<'a> {
             line: before.matches('\n').count() + 1,
             column: in_line.chars().count() + 1,
         }
+    }
+}
+
+/// The failure with the line that was meant, if that is known.
+fn written_as(failure: Failure, line: Option<String>) -> Failure {
+    match line {
+        Some(line) => failure.with_next(Next::WriteAs(line.into())),
+        None => failure,
     }
 }
 

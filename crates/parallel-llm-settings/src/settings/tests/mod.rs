@@ -235,6 +235,16 @@ fn a_program_that_cannot_be_one_is_refused() {
 }
 
 #[test]
+fn a_line_as_people_write_it_is_shown_as_the_file_takes_it() {
+    let no_quotes = "string values must be quoted, expected literal string";
+    check_user("budget_usd = $3", &format!("USER:1:14: {no_quotes} | write it like `budget_usd = 3`"));
+    check_user(
+        "wait = 3",
+        "USER:1:8: `wait` is `all`, `quorum:K`, `until:DURATION` or `stragglers`, not a whole number | write it like `wait = \"quorum:3\"`",
+    );
+}
+
+#[test]
 fn an_error_in_a_file_names_its_place() {
     let or_default = "correct the value, or leave it out to use the default";
     check_user("\n  pannel = ['a/b']", "USER:2:3: there is no setting `pannel` | did you mean `panel`?");

@@ -13,7 +13,7 @@ const DURATION_MS_MAX: u64 = 86_400_000;
 pub(super) const WORDS: [&str; 2] = ["all", "stragglers"];
 
 /// The rule with a value that such a text was meant to be: its own value, or an example of one.
-pub(super) fn example(text: &str) -> Option<String> {
+pub(in crate::settings) fn example(text: &str) -> Option<String> {
     let with_rule = |rule: &str| Some(format!("{rule}:{text}")).filter(|text| read(text).is_some());
     if let Some(meant) = with_rule("quorum").or_else(|| with_rule("until")) {
         return Some(meant);
