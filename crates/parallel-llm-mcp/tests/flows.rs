@@ -145,6 +145,8 @@ fn a_flow_is_drawn_with_its_calls_and_its_cost() {
     error[usage]: there is no preset or flow `two-side`
       next: did you mean `two-sides`?
     ");
+    let unknown = sandbox.call(["flow", "check", "nope"]).run().stderr;
+    assert_eq!(unknown, "error[usage]: there is no flow `nope`\n  next: choose one of: two-sides\n");
     assert_eq!(sandbox.chats().len(), 0);
 }
 

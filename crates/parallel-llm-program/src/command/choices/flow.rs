@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::value::nearest;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure, Message, Role, RunPlan, RunRequest};
 use parallel_llm_service::Question;
 use parallel_llm_settings::settings::{FlowErrors, FlowFile, Named, NamedFlow, Origin, Preset, Settings};
@@ -303,8 +304,15 @@ fn file_of(settings: &Settings, text: &str) -> Result<FlowFile, Failure> {
     if let Some(file) = settings.flows.get(text) {
         return Ok(file.clone());
     }
-    // Fails for a name that nothing has.
-    known(settings, text)?;
+    if let Err(failure) = known(settings, text) {
+        let flows: Vec<&str> = settings.flows.keys().map(String::as_str).collect();
+        let unknown = || Failure::new(Code::Usage, format!("there is no flow `{text}`"));
+        return Err(match flows.as_slice() {
+            _ if Path::new(text).is_file() => failure,
+            [] => unknown().with_next(Advice::NameFlow),
+            _ => nearest::suggest_or_list(unknown(), text, &flows),
+        });
+    }
     let failure = Failure::new(Code::Usage, format!("`{text}` is a preset, which the settings file holds"));
     Err(failure.with_next(Next::Type(format!("{} flow show {text}", called::name()).into())))
 }
