@@ -499,7 +499,7 @@ fn a_client_learns_which_attachment_is_refused_and_why() {
                 "data:text/plain;base64,{}",
                 STANDARD.encode("OPENAI_API_KEY=sk-proj-0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P")
             )),
-            "attachment_invalid",
+            "secret_found",
             "attachment 2 is not sent",
         ),
         (

@@ -111,7 +111,7 @@ fn what_nobody_may_send_is_refused_in_a_folder_too() {
     exit 2
     --- stdout
     --- stderr
-    error[attachment_invalid]: the attachment `src/id_rsa` is not sent: by its name it holds a private key
+    error[secret_found]: the attachment `src/id_rsa` is not sent: by its name it holds a private key
       next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ");
     sandbox.write("empty/.keep", "");

@@ -442,16 +442,16 @@ fn a_secret_that_is_typed_is_refused_like_one_that_is_piped() {
     assert!(!shown.lines().any(|line| !line.starts_with('[') && line.contains("8f3a1c5e")), "{shown}");
     insta::assert_snapshot!(shown.replace(key, "<key>"), @r#"
     ["ask", "is <key> a key?"]
-    error[attachment_invalid]: the question is not sent: it holds a token in line 1
+    error[secret_found]: the question is not sent: it holds a token in line 1
       next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ["is <key> a key?"]
-    error[attachment_invalid]: the question is not sent: it holds a token in line 1
+    error[secret_found]: the question is not sent: it holds a token in line 1
       next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ["ask", "--system", "is <key> a key?", "What?"]
-    error[attachment_invalid]: the text of `--system` is not sent: it holds a token in line 1
+    error[secret_found]: the text of `--system` is not sent: it holds a token in line 1
       next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ["ask", "is", "<key>", "a", "key"]
-    error[attachment_invalid]: the question is not sent: it holds a token in line 1
+    error[secret_found]: the question is not sent: it holds a token in line 1
       next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ["keys set openrouter <key>"]
     error[usage]: `keys set ...` in quotes is a command, not a question, and seems to hold a key

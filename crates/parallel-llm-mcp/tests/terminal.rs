@@ -63,7 +63,7 @@ fn unusable_piped_text_is_refused_before_anything_is_paid() {
     exit 2
     --- stdout
     --- stderr
-    error[attachment_invalid]: stdin is not sent: it holds a private key
+    error[secret_found]: stdin is not sent: it holds a private key
       next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ");
     assert_eq!(piped(&["A", "--allow-secret-file"], key.as_bytes()), format!("A\n\n{key}"));
@@ -82,10 +82,7 @@ fn a_diff_or_a_log_with_a_secret_is_refused_with_its_place() {
         ("FROM a\nENV DB_PASSWORD=Xk9mP2vL5n\nRUN b\n".to_owned(), "it holds a secret in line 2"),
     ] {
         let refused = piped(&["A"], text.as_bytes());
-        assert!(
-            refused.contains(&format!("error[attachment_invalid]: stdin is not sent: {why}")),
-            "{refused}"
-        );
+        assert!(refused.contains(&format!("error[secret_found]: stdin is not sent: {why}")), "{refused}");
     }
     let harmless = format!("{}+let token = read(path)?;\n", head("src/a.rs"));
     assert_eq!(piped(&["A"], harmless.as_bytes()), format!("A\n\n{harmless}"));
@@ -141,14 +138,14 @@ fn a_file_of_secrets_is_sent_only_with_the_flag() {
     exit 2
     --- stdout
     --- stderr
-    error[attachment_invalid]: the attachment `.env` is not sent: by its name it holds environment variables with secrets
+    error[secret_found]: the attachment `.env` is not sent: by its name it holds environment variables with secrets
       next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ");
     insta::assert_snapshot!(ask_with(&["@notes.txt"]), @"
     exit 2
     --- stdout
     --- stderr
-    error[attachment_invalid]: the prompt file `notes.txt` is not sent: it holds variables with secrets
+    error[secret_found]: the prompt file `notes.txt` is not sent: it holds variables with secrets
       next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ");
     let allowed = ask_with(&["-a", ".env", "--allow-secret-file"]);

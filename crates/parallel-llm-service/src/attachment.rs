@@ -443,7 +443,7 @@ fn fenced(name: &str, text: &str) -> String {
 }
 
 fn secret_refused(shown: &str, sign: &str) -> Failure {
-    invalid(format!("{shown} is not sent: {sign}"))
+    Failure::new(Code::SecretFound, format!("{shown} is not sent: {sign}"))
         .with_next([Next::Do(Advice::TakeSecretsOut), Next::Give(Argument::AllowSecretFile)])
 }
 

@@ -132,6 +132,9 @@ codes! {
     AttachmentInvalid = "attachment_invalid", Class::Unfit,
         "An attached file cannot be read, is too large, or is neither text, a picture nor a PDF document.",
         next: [Next::Do(Advice::AttachReadableKind)];
+    SecretFound = "secret_found", Class::Unfit,
+        "What would be sent seems to hold a key, a password or another secret. Nothing was sent.",
+        next: [Next::Do(Advice::TakeSecretsOut)];
     AttachmentUnsupported = "attachment_unsupported", Class::Unfit,
         "The model, or its provider's protocol, does not take files of this kind. Nothing was sent to it.",
         next: [Next::Use(Operation::ListModelsTakingFiles), Next::Do(Advice::LeaveFileOut)];
