@@ -139,19 +139,10 @@ impl Quote {
 
     /// Fails if the worst case is unknown or exceeds the budget.
     pub fn check(&self) -> Result<(), Failure> {
-        let (plan, unlisted) = match &self.resolved {
-            Resolved::Ask { plan, unlisted, .. } => (plan, unlisted),
-            Resolved::Part(part) => return part.check(),
-        };
-        let again = |why: &Failure| why.retryable.then_some(Next::Do(Advice::AskAgain));
-        plan.worst_case.check("the run", plan.budget).map_err(|refused| match unlisted {
-            Some(why) if refused.code == Code::PriceUnknown => Failure {
-                message: format!("{}; {}", refused.message, why.message),
-                next: again(why).into_iter().chain(refused.next).collect(),
-                ..refused
-            },
-            _ => refused,
-        })
+        match &self.resolved {
+            Resolved::Ask { plan, unlisted, .. } => check_plan(plan, unlisted.as_ref()),
+            Resolved::Part(part) => part.check(),
+        }
     }
 
     /// Fails if the limits of the day leave no room for a new run, as beginning it would.
@@ -167,15 +158,28 @@ impl Quote {
     /// Begins it, or fails if the worst case is unknown or exceeds the budget.
     pub fn begin(self) -> BoxFuture<'static, Result<RunHandle, Failure>> {
         async move {
-            if matches!(self.resolved, Resolved::Ask { .. }) {
-                self.check()?;
-            }
             let Self { asking, resolved } = self;
             match resolved {
-                Resolved::Ask { plan, cache_ms, .. } => asking.begin_or_reuse(*plan, cache_ms).await,
+                Resolved::Ask { plan, cache_ms, unlisted } => {
+                    check_plan(&plan, unlisted.as_ref())?;
+                    asking.begin_or_reuse(*plan, cache_ms).await
+                }
                 Resolved::Part(part) => part.begin(&asking).await,
             }
         }
         .boxed()
     }
+}
+
+/// Fails if the worst case of a plan is unknown, for the reason why the list is missing that would tell it, or exceeds the budget.
+fn check_plan(plan: &RunPlan, unlisted: Option<&Failure>) -> Result<(), Failure> {
+    let again = |why: &Failure| why.retryable.then_some(Next::Do(Advice::AskAgain));
+    plan.worst_case.check("the run", plan.budget).map_err(|refused| match unlisted {
+        Some(why) if refused.code == Code::PriceUnknown => Failure {
+            message: format!("{}; {}", refused.message, why.message),
+            next: again(why).into_iter().chain(refused.next).collect(),
+            ..refused
+        },
+        _ => refused,
+    })
 }
