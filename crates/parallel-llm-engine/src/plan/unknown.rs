@@ -20,11 +20,7 @@ pub(super) fn failure(model: &ModelRef, providers: &[ProviderId], catalogue: &Ca
     let behind_provider = name.strip_prefix(DEFAULT_PROVIDER).and_then(|rest| rest.strip_prefix('/'));
     let is_default = model.provider.0 == DEFAULT_PROVIDER;
     if let Some(rest) = behind_provider.filter(|rest| is_default && rest.contains('/')) {
-        let known = match catalogue.named(rest) {
-            NamedModels::One(id) => vec![id],
-            _ => catalogue.similar(rest).into_iter().map(str::to_owned).collect(),
-        };
-        let meant: Vec<String> = known.iter().map(|id| written(id)).collect();
+        let meant: Vec<String> = meant_ids(rest, catalogue).iter().map(|id| written(id)).collect();
         return refuse(format!("the model `{model}` is unknown"), &meant);
     }
     if let Some((vendor, rest)) = unknown_vendor(name, catalogue) {
@@ -79,10 +75,13 @@ fn unknown_vendor<'a>(name: &'a str, catalogue: &Catalogue) -> Option<(&'a str, 
 /// The ids that may be meant: the name at a vendor of a similar name, else the most similar id of all.
 fn meant_vendor(vendor: &str, rest: &str, catalogue: &Catalogue) -> Vec<String> {
     let at_vendor = nearest(vendor, catalogue.vendors()).map(|known| format!("{known}/{rest}"));
-    let known = at_vendor.as_deref().map(|name| catalogue.named(name));
-    if let Some(NamedModels::One(id)) = known {
-        return vec![id];
+    meant_ids(&at_vendor.unwrap_or_else(|| format!("{vendor}/{rest}")), catalogue)
+}
+
+/// The id of this name, else the most similar ones.
+fn meant_ids(name: &str, catalogue: &Catalogue) -> Vec<String> {
+    match catalogue.named(name) {
+        NamedModels::One(id) => vec![id],
+        _ => catalogue.similar(name).into_iter().map(str::to_owned).collect(),
     }
-    let name = at_vendor.unwrap_or_else(|| format!("{vendor}/{rest}"));
-    catalogue.similar(&name).into_iter().map(str::to_owned).collect()
 }

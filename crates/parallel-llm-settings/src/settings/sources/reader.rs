@@ -84,11 +84,13 @@ impl<'a> Reader<'a> {
 
     /// The line that holds this place.
     fn line(self, place: usize) -> &'a str {
-        let text = &self.0.text;
-        let place = place.min(text.len());
-        let before =
-            text.get(..place).map_or(0, |before| before.rfind('\n').map_or(0, |newline| newline + 1));
-        text.get(before..).and_then(|rest| rest.lines().next()).unwrap_or_default()
+        self.0.text[self.line_start(place)..].lines().next().unwrap_or_default()
+    }
+
+    /// Where the line of this place begins.
+    fn line_start(self, place: usize) -> usize {
+        let before = self.0.text.get(..place).unwrap_or_default();
+        before.rfind('\n').map_or(0, |newline| newline + 1)
     }
 
     /// The entries of a list, so that an error names the entry's own location.
@@ -123,9 +125,8 @@ impl<'a> Reader<'a> {
     /// The location where a span begins.
     pub(in crate::settings) fn location(self, span: Range<usize>) -> FileLocation {
         let before = self.0.text.get(..span.start).unwrap_or_default();
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         // No editor counts the mark that some programs put in front of a text.
-        let in_line = before[line_start..].trim_start_matches('\u{feff}');
+        let in_line = before[self.line_start(span.start)..].trim_start_matches('\u{feff}');
         FileLocation {
             path: self.0.path.clone(),
             line: before.matches('\n').count() + 1,
