@@ -196,7 +196,7 @@ fn failing_texts_are_caught() {
             48,
         ),
         "topic": (
-            22,
+            23,
             29,
         ),
     }
@@ -221,7 +221,7 @@ fn texts_by_others_are_judged_rightly() {
     let caught = failing.iter().filter(|one| !stands(one)).count();
     insta::assert_snapshot!(
         format!("{caught} of {} caught, {} of {} refused: {refused:?}", failing.len(), refused.len(), sound.len()),
-        @r#"363 of 420 caught, 2 of 700 refused: ["humour", "creative"]"#
+        @r#"366 of 420 caught, 2 of 700 refused: ["humour", "creative"]"#
     );
 }
 
@@ -235,7 +235,7 @@ fn sound_texts_stand() {
         .map(|case| format!("{:?}: {} -> {}", case.verdict(), case.request, case.text))
         .collect();
     assert!(refused.len() * 1_000 <= cases.len() * 3, "{} of {}: {shown:#?}", refused.len(), cases.len());
-    insta::assert_snapshot!(format!("{} of {}", refused.len(), cases.len()), @"17 of 11184");
+    insta::assert_snapshot!(format!("{} of {}", refused.len(), cases.len()), @"18 of 11184");
 }
 
 /// Judges a text beside two answers about the tides.
@@ -366,6 +366,21 @@ const NO_ANSWERS: &[(&str, &[&str])] = &[
         &[
             "Bread needs flour, yeast and salt, and an hour of rest.",
             "The parliament of Norway has a hundred and sixty-nine seats.",
+        ],
+    ),
+    (
+        "language",
+        &[
+            "Le pain et la table de la maison qui que dont où les fleurs sont bleues, et ni le chat ni moi ne vois la gare.",
+            "Der Mond zieht das Meer an, und weil es ihm auf der ihm nahen Seite am meisten folgt, ist da ein Berg, so wie ein \
+             Tal im Osten.",
+        ],
+    ),
+    (
+        "question",
+        &[
+            "Which sea do you mean?",
+            "Could you tell me which sea you have in mind and how deep it is? Then I can say what its tides do.",
         ],
     ),
 ];

@@ -71,6 +71,8 @@ pub enum Reason {
     Echo,
     /// It shares nothing with the request or the candidates.
     Topic,
+    /// It is in another language than the request and the candidates.
+    Language,
 }
 
 impl fmt::Display for Reason {
@@ -87,6 +89,7 @@ impl fmt::Display for Reason {
             Self::Placeholder => "it announces an answer and gives none",
             Self::Echo => "it repeats the request",
             Self::Topic => "it has nothing in common with the request or the answers",
+            Self::Language => "it is in another language than the request and the answers",
         })
     }
 }
@@ -125,7 +128,7 @@ impl FloorBasis<'_> {
         if let Some(picked) = pick::read(text, self)? {
             return Ok(Some(picked));
         }
-        let checks: [(Check, Reason); 12] = [
+        let checks: [(Check, Reason); 13] = [
             (blank::is_all, Reason::Placeholder),
             (hollow::is_all, Reason::Placeholder),
             (template::is_quoted, Reason::Prompt),
@@ -137,6 +140,7 @@ impl FloorBasis<'_> {
             (support::is_question, Reason::Echo),
             (topic::is_other, Reason::Topic),
             (support::is_missing, Reason::Topic),
+            (topic::is_in_other_language, Reason::Language),
             (unfinished::is_open, Reason::Cut),
         ];
         checks.into_iter().find(|(fails, _)| fails(text, self)).map_or(Ok(None), |(_, reason)| Err(reason))

@@ -21,7 +21,18 @@ const STRANGE_WORDS_MIN: usize = 6;
 const TASK_WORDS_MIN: usize = 3;
 const TASK_WORDS_MAX: usize = 40;
 /// The words of a question that is put instead of an answer.
-const QUESTION_WORDS: RangeInclusive<usize> = 6..=60;
+const QUESTION_WORDS: RangeInclusive<usize> = 5..=60;
+/// How a sentence begins that says what an answer to the question is for.
+const THEREFORE: [&str; 8] = [
+    "then i ",
+    "i can then ",
+    "i ll then ",
+    "once i ",
+    "once you ",
+    "that way i ",
+    "so i can ",
+    "with that i ",
+];
 /// The most words of a text that only judges.
 const VERDICT_WORDS_MAX: usize = 12;
 /// What is said of texts that were judged.
@@ -132,7 +143,12 @@ pub(super) fn is_question(text: &str, basis: &FloorBasis<'_>) -> bool {
     let retells = RETELLS.iter().any(|begin| said.starts_with(begin));
     let asks = || {
         let mut sentences = text.split_inclusive(['?', '？', '.', '!']).map(str::trim);
-        sentences.all(|one| one.ends_with(['?', '？']) || lower(one).is_empty())
+        sentences.all(|one| {
+            let said = lower(one).join(" ");
+            one.ends_with(['?', '？'])
+                || said.is_empty()
+                || THEREFORE.iter().any(|begin| said.starts_with(begin))
+        })
     };
     let is_asked_for = || {
         lower(basis.request).iter().any(|word| ASKS_FOR_QUESTION.contains(&word.as_str()))

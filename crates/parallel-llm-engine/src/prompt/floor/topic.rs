@@ -19,6 +19,10 @@ const SMALL_PERCENT: usize = 15;
 /// The fewest different small words by which a language is told, and the least share of them that is known in the same language.
 const LANGUAGE_WORDS_MIN: usize = 2;
 const LANGUAGE_PERCENT: usize = 25;
+/// The fewest different small words, of a text and of all that it was made from, by which another language is told.
+const FOREIGN_WORDS_MIN: usize = 6;
+/// The most of its other words, in hundredths, that are known: names, mostly.
+const FOREIGN_KNOWN_PERCENT: usize = 25;
 /// The most words of an answer that is a number, and of which each is.
 const NUMBER_WORDS_MAX: usize = 12;
 
@@ -200,19 +204,35 @@ fn is_latin(text: &str) -> bool {
     latin * 2 >= all
 }
 
+/// Whether a text is in a language that neither the request nor a candidate is in, and that nobody asked for: none of its small
+/// words is one of theirs, and few others are.
+pub(super) fn is_in_other_language(text: &str, basis: &FloorBasis<'_>) -> bool {
+    let own = small_words(text);
+    if own.len() < FOREIGN_WORDS_MIN || asks_for_language(basis.request) || !is_prose(text) {
+        return false;
+    }
+    let known: Shingles = basis.material().flat_map(small_words).collect();
+    let (words, known_words) = (contents(text), basis.material().flat_map(contents).collect());
+    known.len() >= FOREIGN_WORDS_MIN
+        && shared(&own, &known) == 0
+        && percent(shared(&words, &known_words), words.len()) <= FOREIGN_KNOWN_PERCENT
+}
+
+/// The words of a few letters in a text.
+fn small_words(text: &str) -> Shingles {
+    let words = lower(head(text, COMPARED_BYTES));
+    let is_small =
+        |word: &&String| word.chars().count() < CONTENT_CHARS && word.chars().all(char::is_alphabetic);
+    words.iter().filter(is_small).map(|word| hash_of(word)).collect()
+}
+
 /// Whether a text is in the language of the request or a candidate, by its small words and its letters.
 fn is_same_language(text: &str, basis: &FloorBasis<'_>) -> bool {
-    let small = |text: &str| -> Shingles {
-        let words = lower(head(text, COMPARED_BYTES));
-        let is_small =
-            |word: &&String| word.chars().count() < CONTENT_CHARS && word.chars().all(char::is_alphabetic);
-        words.iter().filter(is_small).map(|word| hash_of(word)).collect()
-    };
     if basis.candidates.iter().all(|(_, one)| is_latin(one) != is_latin(text)) {
         return false;
     }
-    let own = small(text);
-    let known: Shingles = basis.material().flat_map(small).collect();
+    let own = small_words(text);
+    let known: Shingles = basis.material().flat_map(small_words).collect();
     own.len() < LANGUAGE_WORDS_MIN || percent(shared(&own, &known), own.len()) >= LANGUAGE_PERCENT
 }
 
