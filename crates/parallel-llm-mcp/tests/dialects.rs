@@ -76,7 +76,7 @@ fn ask(sandbox: &Sandbox, dialect: &str, faults: &[Fault]) -> Output {
         .call(["ask", "--json", "Which of two designs is safer?"])
         .env(known.base_url_variable, &base_url)
         .env(known.key_variable, sandbox.simulator().api_key())
-        .settings([("panel", panel.join(",").as_str()), ("synthesizer", "openai/gpt-6.1-sol")])
+        .settings([("panel", panel.join(",").as_str()), ("strategy", "panel")])
         .settings([("wait", "all"), ("retries_max", "1"), ("budget_usd", "none")]);
     if faults.iter().any(|fault| TIMER_FAULTS.contains(fault)) {
         let timers = ["first_text_timeout_ms", "idle_timeout_ms", "call_timeout_ms"];

@@ -40,5 +40,5 @@ fn parts(key: &str) -> [&[u8]; 2] {
 }
 
 fn holds(content: &[u8], bytes: &[u8]) -> bool {
-    content.windows(bytes.len()).any(|window| window == bytes)
+    memchr::memmem::find(content, bytes).is_some()
 }

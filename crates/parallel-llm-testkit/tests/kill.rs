@@ -28,16 +28,16 @@ use tokio::time::Instant;
 use killed_run::{End, KilledRun, Left};
 use plan::{Kill, Panel, Plan};
 
-/// How many kills at random moments to make; the default takes half a minute. Every failpoint is met besides.
+/// How many kills at random moments to make; the default takes ten seconds. Every failpoint is met besides.
 const KILLS: &str = "PARALLEL_LLM_TEST_KILLS";
-const KILLS_DEFAULT: u32 = 100;
+const KILLS_DEFAULT: u32 = 40;
 /// One plan, as printed by a failed test.
 const REPLAY: &str = "PARALLEL_LLM_TEST_KILL";
 /// How often a plan is replayed: a given moment is hit only now and then.
 const REPLAYS: usize = 50;
 /// Random plans before the usual time is measured again, because the speed of a machine varies, and how many runs of
 /// each panel a measurement takes.
-const BATCH: u32 = 100;
+const BATCH: u32 = 50;
 const MEASURED: usize = 8;
 /// The most plans for each wanted kill: some kills come too late.
 const PLANS_PER_KILL_MAX: u32 = 4;
