@@ -200,8 +200,8 @@ fn an_unusable_check_is_refused_before_anything_is_paid() {
     Some(2) exit 2
     --- stdout
     --- stderr
-    error[usage]: the strategy `vote` has no option `by`
-      next: choose one of: first, weights, extractor, min_share
+    error[usage]: `--check` lets a command choose the answer, and `vote` chooses otherwise
+      next: leave `--strategy` out
 
     Some(2) exit 2
     --- stdout

@@ -190,29 +190,29 @@ fn built_in_and_configured_presets_are_listed() {
     exit 0
     --- stdout
     budget (built in)
-      models       openai/gpt-6.1-terra, anthropic/claude-sonnet-5.5,
+      panel        openai/gpt-6.1-terra, anthropic/claude-sonnet-5.5,
                    google/gemini-3.8-flash, z-ai/glm-5.3,
                    deepseek/deepseek-v4.1-flash-1017
       synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
 
     default (built in)
-      models       ~openai/gpt-sol-latest, ~anthropic/claude-opus-latest,
+      panel        ~openai/gpt-sol-latest, ~anthropic/claude-opus-latest,
                    ~google/gemini-pro-latest, ~x-ai/grok-latest,
                    ~deepseek/deepseek-pro-latest
       synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
 
     max (built in)
-      models       ~anthropic/claude-opus-latest*3, ~openai/gpt-sol-latest,
+      panel        ~anthropic/claude-opus-latest*3, ~openai/gpt-sol-latest,
                    ~anthropic/claude-opus-latest, ~google/gemini-pro-latest,
                    ~x-ai/grok-latest, ~deepseek/deepseek-pro-latest
       synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
 
     mine (user file <home>/.config/parallel-llm-mcp/config.toml:1)
-      models       a/b, c/d
+      panel        a/b, c/d
       synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
 
     quick (built in)
-      models       ~openai/gpt-sol-latest, ~anthropic/claude-opus-latest,
+      panel        ~openai/gpt-sol-latest, ~anthropic/claude-opus-latest,
                    ~google/gemini-pro-latest
       synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
     --- stderr
@@ -228,7 +228,7 @@ fn a_preset_is_shown_with_its_effective_settings() {
     exit 0
     --- stdout
     mine (user file <home>/.config/parallel-llm-mcp/config.toml:1)
-      models       a/b, c/d
+      panel        a/b, c/d
       synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
       strategy     synthesize
       max_tokens   500

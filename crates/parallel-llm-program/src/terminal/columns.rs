@@ -72,7 +72,7 @@ mod tests {
     fn a_long_line_goes_on_below_its_last_column() {
         let below = |line, columns| super::below(line, columns).len();
         assert_eq!(below("vote     6  for short answers", 40), 12);
-        assert_eq!(below("  models       a/b, c/d", 40), 13);
+        assert_eq!(below("  panel        a/b, c/d", 40), 13);
         assert_eq!(below("  - a claim of many words", 40), 2);
         assert_eq!(below("openrouter                    none: set it", 40), 2);
     }

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use parallel_llm_engine::request::strategy::AUTO;
+use parallel_llm_engine::request::strategy::{AUTO, Strategy};
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure, Message, PicoUsd, Role, RunRequest};
 
@@ -220,6 +220,14 @@ impl Ask {
             return named.flow.is_checked().then_some(()).ok_or_else(failure);
         }
         let named = self.strategy.take().filter(|named| named != AUTO);
+        if let Some(other) = named.as_deref().and_then(|named| Strategy::find(named).ok().flatten())
+            && other != Strategy::BestOfN
+        {
+            let message =
+                format!("`--check` lets a command choose the answer, and `{}` chooses otherwise", other.name());
+            let next = Next::LeaveOut("--strategy".into());
+            return Err(Failure::new(Code::Usage, message).with_next(next));
+        }
         self.strategy = Some(with_option(named.as_deref().unwrap_or("best-of-n"), "by=check"));
         Ok(())
     }

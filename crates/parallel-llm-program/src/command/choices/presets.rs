@@ -118,7 +118,7 @@ fn field(name: &str, value: &str, width: usize) -> Vec<String> {
 fn page(preset: &Effective, is_whole: bool, width: usize) -> String {
     let mut lines = vec![format!("{} ({})", preset.name, preset.origin)];
     let mut add = |name: &str, value: &str| lines.extend(field(name, value, width));
-    add("models", &preset.panel.join(", "));
+    add("panel", &preset.panel.join(", "));
     add("synthesizer", &preset.synthesizer.join(", "));
     if is_whole {
         add("strategy", &preset.strategy);
