@@ -10,25 +10,10 @@
 //! The harness takes the programs in turn, so that other load on the machine slows all of them alike. Every process ends with its
 //! stdin, so nothing outlives a stopped harness. `bench/README.md` describes what is measured and why.
 
-pub mod call;
 pub mod clock;
-pub mod copied_runs;
-pub mod door;
 pub mod failure;
-pub mod generated_runs;
-pub mod machine;
 pub mod measure;
-pub mod page;
-pub mod plan;
-pub mod process;
-pub mod reply;
+pub mod programs;
 pub mod results;
-pub mod rounds;
-pub mod scale;
-pub mod setup;
-pub mod statistics;
-pub mod table;
-pub mod target;
+pub mod store;
 pub mod terminal;
-pub mod upstream;
-pub mod workload;

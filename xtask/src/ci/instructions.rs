@@ -1,7 +1,7 @@
 //! The stage `instructions`: how many instructions a run needs, so that a slow change is seen without a clock.
 //!
 //! `bench-instructions` asks the release build under valgrind; the bounds are beside the targets of the bench
-//! (`crates/parallel-llm-bench/src/target.rs`). They hold for the processor of CI, so the stage is skipped on others. Valgrind is
+//! (`crates/parallel-llm-bench/src/measure/target.rs`). They hold for the processor of CI, so the stage is skipped on others. Valgrind is
 //! installed if it is missing. If that is impossible the stage fails, because nothing else would notice a slow change.
 
 use std::time::Duration;

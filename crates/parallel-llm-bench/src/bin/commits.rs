@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_bench::failure::{Failure, Outcome};
-use parallel_llm_bench::plan;
+use parallel_llm_bench::store::plan;
 use parallel_llm_bench::terminal::{self, print};
 use parallel_llm_engine::plan::Identity;
 use parallel_llm_engine::{Engine, RunId};

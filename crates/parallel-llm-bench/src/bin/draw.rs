@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use parallel_llm_bench::failure::{Failure, Outcome};
-use parallel_llm_bench::page;
-use parallel_llm_bench::results::{CURVES, Measured, Medians, Results, TABLES};
+use parallel_llm_bench::results::page;
+use parallel_llm_bench::results::stored::{CURVES, Measured, Medians, Results, TABLES};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};

@@ -11,19 +11,19 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use parallel_llm_bench::clock::now_ns;
-use parallel_llm_bench::door::{Door, Language};
 use parallel_llm_bench::failure::{Failure, Outcome};
-use parallel_llm_bench::machine;
-use parallel_llm_bench::measure::turn;
-use parallel_llm_bench::results::{self, Judged, Measured, Results};
-use parallel_llm_bench::rounds::{Rounds, Row};
-use parallel_llm_bench::scale::Scale;
-use parallel_llm_bench::setup::{Setup, sibling};
-use parallel_llm_bench::statistics::Spread;
-use parallel_llm_bench::table;
-use parallel_llm_bench::target::{self, Once, Target};
-use parallel_llm_bench::upstream::Delay;
-use parallel_llm_bench::workload::{self, Program, Workload};
+use parallel_llm_bench::measure::machine;
+use parallel_llm_bench::measure::rounds::{Rounds, Row};
+use parallel_llm_bench::measure::scale::Scale;
+use parallel_llm_bench::measure::setup::{Setup, sibling};
+use parallel_llm_bench::measure::statistics::Spread;
+use parallel_llm_bench::measure::target::{self, Once, Target};
+use parallel_llm_bench::measure::turn::turn;
+use parallel_llm_bench::measure::workload::{self, Program, Workload};
+use parallel_llm_bench::programs::door::{Door, Language};
+use parallel_llm_bench::programs::upstream::Delay;
+use parallel_llm_bench::results::stored::{CURVES, Judged, Measured, Results, TABLES};
+use parallel_llm_bench::results::table;
 use parallel_llm_settings::clock;
 use serde_json::Value;
 
@@ -94,9 +94,9 @@ fn run(options: Options) -> Outcome<bool> {
             targets: targets.iter().map(Judged::of).collect(),
         };
         if options.curves {
-            results.write(folder, results::CURVES)?;
+            results.write(folder, CURVES)?;
         } else {
-            results.write(folder, results::TABLES)?;
+            results.write(folder, TABLES)?;
             std::fs::write(folder.join(format!("{}.txt", results.day)), &text)?;
         }
         eprintln!("written to {}", folder.display());

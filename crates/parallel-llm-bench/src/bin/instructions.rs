@@ -10,11 +10,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use parallel_llm_bench::door::{Door, Language};
 use parallel_llm_bench::failure::{Failure, Outcome};
-use parallel_llm_bench::setup::Setup;
-use parallel_llm_bench::target::{INSTRUCTIONS, INSTRUCTIONS_MARGIN};
-use parallel_llm_bench::workload::{self, Program};
+use parallel_llm_bench::measure::setup::Setup;
+use parallel_llm_bench::measure::target::{INSTRUCTIONS, INSTRUCTIONS_MARGIN};
+use parallel_llm_bench::measure::workload::{self, Program};
+use parallel_llm_bench::programs::door::{Door, Language};
 
 /// Questions to the two processes.
 const FEW: u64 = 5;

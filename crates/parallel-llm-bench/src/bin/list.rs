@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_bench::clock::now_ns;
-use parallel_llm_bench::copied_runs;
 use parallel_llm_bench::failure::{Failure, Outcome};
-use parallel_llm_bench::generated_runs::{
+use parallel_llm_bench::measure::machine;
+use parallel_llm_bench::measure::statistics::percentile_of;
+use parallel_llm_bench::store::copied_runs;
+use parallel_llm_bench::store::generated_runs::{
     COMMON_MODEL, COMMON_WORD, GeneratedRuns, RARE_MODEL, RARE_STRATEGY, RARE_WORD, SECOND_WORD,
 };
-use parallel_llm_bench::machine;
-use parallel_llm_bench::statistics::percentile_of;
 use parallel_llm_bench::terminal::{self, print};
 use parallel_llm_engine::{Code, RunStatus};
 use parallel_llm_service::{

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_bench::failure::{Failure, Outcome};
-use parallel_llm_bench::setup::Setup;
-use parallel_llm_bench::upstream::Delay;
-use parallel_llm_bench::workload::{IN_TURN, Program};
+use parallel_llm_bench::measure::setup::Setup;
+use parallel_llm_bench::measure::workload::{IN_TURN, Program};
+use parallel_llm_bench::programs::upstream::Delay;
 use parking_lot::Mutex;
 use plotters::prelude::*;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};

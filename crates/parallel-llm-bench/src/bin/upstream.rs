@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use parallel_llm_bench::call::{Call, Observed};
 use parallel_llm_bench::clock::now_ns;
 use parallel_llm_bench::failure::{Failure, Outcome};
-use parallel_llm_bench::reply::{self, Packing, Replies, Size};
+use parallel_llm_bench::programs::call::{Call, Observed};
+use parallel_llm_bench::programs::reply::{self, Packing, Replies, Size};
+use parallel_llm_bench::programs::upstream::Delay;
 use parallel_llm_bench::terminal::{self, print};
-use parallel_llm_bench::upstream::Delay;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

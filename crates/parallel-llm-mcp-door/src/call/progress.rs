@@ -12,7 +12,7 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RoleServer;
 
 use parallel_llm_service::RunHandle;
-use parallel_llm_service::report::progress_line;
+use parallel_llm_service::report::event::progress_line;
 
 /// The shortest time between two notifications: people read no faster.
 const GAP: Duration = Duration::from_millis(500);

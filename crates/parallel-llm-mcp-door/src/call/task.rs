@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::resources;
 use crate::results::run_result;
-use parallel_llm_service::report::progress_line;
+use parallel_llm_service::report::event::progress_line;
 use parallel_llm_service::{Detached, RunHandle, Services};
 use parallel_llm_settings::clock;
 

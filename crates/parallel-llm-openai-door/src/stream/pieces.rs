@@ -15,7 +15,7 @@ use parallel_llm_engine::prompt::reply;
 use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{CallerSlot, Code, Failure, Run, RunStatus};
-use parallel_llm_service::report::progress_line;
+use parallel_llm_service::report::event::progress_line;
 use parallel_llm_service::{Leaving, RunHandle, Waiting};
 use tokio::time::{Instant, sleep_until};
 

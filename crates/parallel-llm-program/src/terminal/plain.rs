@@ -8,7 +8,7 @@ use parallel_llm_engine::{Event, Recorded, RunPlan};
 
 use super::console::Console;
 use parallel_llm_service::report::age::seconds;
-use parallel_llm_service::report::event_sentence;
+use parallel_llm_service::report::event::sentence;
 use parallel_llm_service::report::expected_cost::ExpectedCost;
 
 /// Shows a run until it is decided.
@@ -54,7 +54,7 @@ fn moment(elapsed_ms: u64) -> String {
 
 /// An event as one line; the run includes it already.
 pub fn line(run: &Run, recorded: &Recorded) -> String {
-    format!("{} {}", moment(recorded.elapsed_ms), event_sentence::of(run, &recorded.event))
+    format!("{} {}", moment(recorded.elapsed_ms), sentence::of(run, &recorded.event))
 }
 
 /// What a plan costs, in sentences that begin like this.

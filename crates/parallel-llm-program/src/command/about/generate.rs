@@ -9,7 +9,7 @@ use crate::terminal::vocabulary;
 use parallel_llm_app::doors::openapi;
 use parallel_llm_install::clients;
 use parallel_llm_service::report::Report;
-use parallel_llm_service::report::event_line::EventLine;
+use parallel_llm_service::report::event::line::EventLine;
 use parallel_llm_service::telemetry;
 use parallel_llm_settings::settings;
 

@@ -223,8 +223,10 @@ impl Ask {
         if let Some(other) = named.as_deref().and_then(|named| Strategy::find(named).ok().flatten())
             && other != Strategy::BestOfN
         {
-            let message =
-                format!("`--check` lets a command choose the answer, and `{}` chooses otherwise", other.name());
+            let message = format!(
+                "`--check` lets a command choose the answer, and `{}` chooses otherwise",
+                other.name()
+            );
             let next = Next::LeaveOut("--strategy".into());
             return Err(Failure::new(Code::Usage, message).with_next(next));
         }

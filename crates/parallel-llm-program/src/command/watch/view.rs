@@ -6,7 +6,7 @@ use parallel_llm_engine::call::hub::Update;
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_service::report::event_line::EventLine;
+use parallel_llm_service::report::event::line::EventLine;
 
 use crate::called;
 use crate::command::context::CommandContext;

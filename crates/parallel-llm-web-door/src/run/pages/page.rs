@@ -8,7 +8,7 @@ use axum::response::Response;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Failure, Recorded};
 use parallel_llm_service::attachment;
-use parallel_llm_service::report::event_sentence;
+use parallel_llm_service::report::event::sentence;
 
 use super::files;
 use super::prompts::{self, PromptLink};
@@ -120,7 +120,7 @@ fn event_rows(run: &Run, events: &[Recorded]) -> Vec<EventRow> {
         EventRow {
             seq: recorded.seq,
             at: figures::duration(recorded.elapsed_ms),
-            text: event_sentence::of(&told, &recorded.event),
+            text: sentence::of(&told, &recorded.event),
         }
     };
     events.iter().map(row).collect()

@@ -12,10 +12,10 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::call::Script;
 use crate::clock::now_ns;
 use crate::failure::{Failure, Outcome};
-use crate::process::Process;
+use crate::programs::call::Script;
+use crate::programs::process::Process;
 
 /// The question, as long as a short real one.
 const PROMPT: &str = "Is it safe to add an index to a table of two hundred million rows while the application keeps \

@@ -1,8 +1,8 @@
 //! The rounds of one workload, of which those with a steady floor count.
 
-use crate::measure::Turn;
-use crate::statistics::Spread;
-use crate::workload::{Asking, Program, Workload};
+use crate::measure::statistics::Spread;
+use crate::measure::turn::Turn;
+use crate::measure::workload::{Asking, Program, Workload};
 
 /// How much the floor may vary over the rounds that count, from the least to the greatest.
 const FLOOR_SPREAD_MAX: f64 = 1.15;
@@ -98,7 +98,7 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::IN_TURN;
+    use crate::measure::workload::IN_TURN;
 
     fn row(program: Program, added: &[f64]) -> Row {
         let turns = added.iter().map(|added| Turn { runs: 1, added_p50: *added, ..Turn::default() });

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::measure::Turn;
-use crate::rounds::Rounds;
-use crate::statistics::Spread;
-use crate::workload::{
+use crate::measure::rounds::Rounds;
+use crate::measure::statistics::Spread;
+use crate::measure::turn::Turn;
+use crate::measure::workload::{
     COALESCED, FIFTY_SEATS, IN_TURN, LONG_ANSWERS, Program, THIRTY_TWO, THOUSAND, Workload,
 };
 

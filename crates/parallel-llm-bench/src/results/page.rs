@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::failure::{Failure, Outcome};
-use crate::results::Results;
-use crate::workload::{COALESCED, IN_TURN};
+use crate::measure::workload::{COALESCED, IN_TURN};
+use crate::results::stored::Results;
 
 /// A generated part: its name in the markers, and its text.
 struct Part {
@@ -115,7 +115,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::results::{CURVES, TABLES};
+    use crate::results::stored::{CURVES, TABLES};
 
     #[test]
     fn the_page_shows_the_newest_results() {

@@ -3,7 +3,7 @@
 use parallel_llm_engine::Run;
 use parallel_llm_engine::run::SeatView;
 
-use super::cost::Cost;
+use crate::report::cost::Cost;
 
 /// The most models named as awaited; of the others the number is given.
 const NAMES_MAX: usize = 3;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::clock::now_ns;
 use crate::failure::Outcome;
-use crate::statistics::Spread;
+use crate::measure::statistics::Spread;
 
 /// The number of flushed writes that measure the disk.
 const FLUSHES: usize = 30;

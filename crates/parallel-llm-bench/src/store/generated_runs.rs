@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use crate::failure::{self, Outcome as Measured};
 
 /// A plan to change: of the fixtures that prove that old plans are readable.
-const PLAN: &str = include_str!("../../parallel-llm-engine/tests/fixtures/plan_v1.json");
+const PLAN: &str = include_str!("../../../parallel-llm-engine/tests/fixtures/plan_v1.json");
 /// The first day of the runs: 1 January 2024.
 const FIRST_MS: u64 = 1_704_067_200_000;
 /// The days over which the runs are spread.

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::call::Script;
-use crate::door::{Door, Language};
 use crate::failure::{Failure, Outcome};
-use crate::upstream::Upstream;
-use crate::workload::{self, Program, Workload};
+use crate::measure::workload::{self, Program, Workload};
+use crate::programs::call::Script;
+use crate::programs::door::{Door, Language};
+use crate::programs::upstream::Upstream;
 
 /// A key in the right format that is not valid.
 const KEY: &str = "sk-or-v1-0000000000000000000000000000000000000000000000000000000000000000";

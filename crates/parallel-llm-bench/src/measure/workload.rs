@@ -1,6 +1,6 @@
 //! What is measured: how many seats answer, how long their answers are, and how many questions are asked at once.
 
-use crate::reply::{Packing, Size};
+use crate::programs::reply::{Packing, Size};
 
 /// A measured program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

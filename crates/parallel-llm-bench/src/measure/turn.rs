@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::call::{Call, Observed};
 use crate::clock::now_ns;
-use crate::door::{Door, Exchange};
 use crate::failure::{Failure, Outcome};
-use crate::scale::Scale;
-use crate::statistics::percentile_of;
-use crate::upstream::Upstream;
-use crate::workload::{Asking, Workload};
+use crate::measure::scale::Scale;
+use crate::measure::statistics::percentile_of;
+use crate::measure::workload::{Asking, Workload};
+use crate::programs::call::{Call, Observed};
+use crate::programs::door::{Door, Exchange};
+use crate::programs::upstream::Upstream;
 
 /// The results of one turn. Times are in microseconds per run.
 #[derive(Clone, Copy, Debug, Default)]

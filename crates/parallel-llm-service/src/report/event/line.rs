@@ -11,8 +11,8 @@ use parallel_llm_engine::{Answer, CallerSlot, Failure, PicoUsd, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::calls::role_and_number;
-use super::{ErrorReport, Report, SCHEMA, Synthesis, UsageReport};
+use crate::report::calls::role_and_number;
+use crate::report::{ErrorReport, Report, SCHEMA, Synthesis, UsageReport};
 
 /// One line of a run's event stream. Additive only, like the report.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -213,7 +213,7 @@ impl EventLine {
 
     /// The line as one JSON object, without a line end.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect(super::PLAIN)
+        serde_json::to_string(self).expect(crate::report::PLAIN)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::call::{Observed, Script};
-use crate::door::{Door, Language};
 use crate::failure::{Failure, Outcome};
-use crate::reply::{self, Packing, Size};
+use crate::programs::call::{Observed, Script};
+use crate::programs::door::{Door, Language};
+use crate::programs::reply::{self, Packing, Size};
 
 /// The delays of the upstream's replies in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::rounds::Rounds;
-use crate::statistics::Spread;
-use crate::target::Target;
-use crate::workload::Asking;
+use crate::measure::rounds::Rounds;
+use crate::measure::statistics::Spread;
+use crate::measure::target::Target;
+use crate::measure::workload::Asking;
 
 /// The table of one workload: medians of the rounds that count, ratios with the least and the greatest.
 pub fn of_workload(rounds: &Rounds) -> String {

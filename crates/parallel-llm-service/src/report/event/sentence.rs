@@ -6,10 +6,10 @@ use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{CallerSlot, Event, Failure, OutcomeKind, SeatStatus};
 
-use super::age::seconds;
-use super::cost::Cost;
-use super::counted::counted;
-use super::expected_cost::ExpectedCost;
+use crate::report::age::seconds;
+use crate::report::cost::Cost;
+use crate::report::counted::counted;
+use crate::report::expected_cost::ExpectedCost;
 
 /// What has happened, in one sentence; the run includes the event already.
 pub fn of(run: &Run, event: &Event) -> String {

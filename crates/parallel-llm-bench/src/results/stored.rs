@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Outcome};
-use crate::rounds::{Rounds, Row};
-use crate::statistics::Spread;
-use crate::target::Target;
+use crate::measure::rounds::{Rounds, Row};
+use crate::measure::statistics::Spread;
+use crate::measure::target::Target;
 
 /// The end of the names of these files, after the day.
 pub const TABLES: &str = ".json";

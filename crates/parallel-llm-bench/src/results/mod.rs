@@ -1,0 +1,5 @@
+//! Results as they are stored and shown.
+
+pub mod page;
+pub mod stored;
+pub mod table;
