@@ -300,6 +300,7 @@ fn a_signal_answers_calls_in_progress_and_a_second_one_ends_at_once() {
     assert_eq!(running.wait().code, Some(0));
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 
+    sandbox.until("the first server's calls are gone", || sandbox.simulator().stats().in_flight == 0);
     let (running, address) = serve(&sandbox, &["--no-auth"], &[("drain_ms", "60000")]);
     let mut waiting = Wire::to(address);
     waiting.write(modern(address, "process_prompt", &question()));
@@ -315,7 +316,8 @@ fn a_signal_answers_calls_in_progress_and_a_second_one_ends_at_once() {
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-    assert!(waiting.reply().is_none_or(|reply| reply.body.is_empty()));
+    let late = waiting.reply().map(|reply| reply.body).unwrap_or_default();
+    assert!(late.is_empty(), "{}", String::from_utf8_lossy(&late));
 }
 
 /// The log of a server from its start until it names its address, without times and port numbers.
