@@ -23,7 +23,7 @@ file, the default. `parallel-llm-mcp config show --origin` prints every value in
   its synthesizers and its presets name models of OpenRouter, or of providers that your own panel, synthesizers or
   presets name already: who else reads a question is not for a project to choose.
 - A blank variable counts as unset. A name that is not known is an error, with the nearest that is.
-- Lists are separated by white space or commas in the environment; in a file they are lists.
+- Lists are separated by white space or commas in the environment, folders as in `PATH`; in a file they are lists.
 - Keys stand in no settings file: see [Providers](#providers).
 ";
 
