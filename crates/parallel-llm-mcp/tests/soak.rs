@@ -132,11 +132,11 @@ const SPEAKERS: [&str; 5] = [
     "z-ai/glm-5.3",
 ];
 
-/// About 1 kB of sentences from the manual, different for each number.
+/// About 1 kB of sentences of a text that nobody changes, different for each number.
 fn speech(number: usize) -> String {
-    const MANUAL: &str = include_str!("../../../docs/operations.md");
-    let from = MANUAL.floor_char_boundary(number * 1_000 + 2_000);
-    MANUAL[from..].chars().take(1_000).collect()
+    const TEXT: &str = include_str!("../../../LICENSE-APACHE");
+    let from = TEXT.floor_char_boundary(number * 1_000 + 2_000);
+    TEXT[from..].chars().take(1_000).collect()
 }
 
 /// The size of the database after this many runs, with all their words in the index.
