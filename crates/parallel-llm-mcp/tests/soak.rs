@@ -118,9 +118,8 @@ fn memory_and_descriptors_do_not_grow_with_the_number_of_runs() {
     }
 }
 
-/// The most disk space that a run of [`SPEAKERS`] may take, in bytes. It is 18,300 to 20,000, depending on how many
-/// events share a commit on a busy machine and how far the search index is merged; before texts were compressed it was
-/// 35,600.
+/// The most disk space that a run of [`SPEAKERS`] may take, in bytes. It is 17,700 to 17,900 on a quiet machine, and some 1,700
+/// more depending on how many events share a commit on a busy one and how far the search index is merged.
 const RUN_BYTES_MAX: u64 = 22_000;
 
 /// Five models that answer with 1 kB each.
