@@ -139,15 +139,12 @@ pub(super) fn asks_to_choose(request: &str) -> bool {
 /// Whether a text only asks or says what was asked, while the candidates answer.
 pub(super) fn is_question(text: &str, basis: &FloorBasis<'_>) -> bool {
     let words = lower(head(text, READ_BYTES));
-    let said = words.join(" ");
-    let retells = RETELLS.iter().any(|begin| said.starts_with(begin));
+    let retells = begins(&words, &RETELLS);
     let asks = || {
         let mut sentences = text.split_inclusive(['?', '？', '.', '!']).map(str::trim);
         sentences.all(|one| {
-            let said = lower(one).join(" ");
-            one.ends_with(['?', '？'])
-                || said.is_empty()
-                || THEREFORE.iter().any(|begin| said.starts_with(begin))
+            let words = lower(one);
+            one.ends_with(['?', '？']) || words.is_empty() || begins(&words, &THEREFORE)
         })
     };
     let is_asked_for = || {
@@ -158,6 +155,12 @@ pub(super) fn is_question(text: &str, basis: &FloorBasis<'_>) -> bool {
         && (retells && is_unbacked(text, basis) || asks())
         && !is_asked_for()
         && !basis.candidates.iter().any(|(_, one)| one.contains(['?', '？']))
+}
+
+/// Whether a text begins in one of these ways.
+fn begins(words: &[String], ways: &[&str]) -> bool {
+    let said = words.join(" ");
+    ways.iter().any(|way| said.starts_with(way))
 }
 
 /// The words of a text that carry content, with its numbers.

@@ -207,15 +207,19 @@ fn is_latin(text: &str) -> bool {
 /// Whether a text is in a language that neither the request nor a candidate is in, and that nobody asked for: none of its small
 /// words is one of theirs, and few others are.
 pub(super) fn is_in_other_language(text: &str, basis: &FloorBasis<'_>) -> bool {
-    let own = small_words(text);
-    if own.len() < FOREIGN_WORDS_MIN || asks_for_language(basis.request) || !is_prose(text) {
+    let (small, known) = beside_material(text, basis, small_words);
+    if small.len().min(known.len()) < FOREIGN_WORDS_MIN || shared(&small, &known) > 0 {
         return false;
     }
-    let known: Shingles = basis.material().flat_map(small_words).collect();
-    let (words, known_words) = (contents(text), basis.material().flat_map(contents).collect());
-    known.len() >= FOREIGN_WORDS_MIN
-        && shared(&own, &known) == 0
-        && percent(shared(&words, &known_words), words.len()) <= FOREIGN_KNOWN_PERCENT
+    let (words, known) = beside_material(text, basis, contents);
+    percent(shared(&words, &known), words.len()) <= FOREIGN_KNOWN_PERCENT
+        && !asks_for_language(basis.request)
+        && is_prose(text)
+}
+
+/// What is read out of a text, and out of the request and the candidates together.
+fn beside_material(text: &str, basis: &FloorBasis<'_>, read: fn(&str) -> Shingles) -> (Shingles, Shingles) {
+    (read(text), basis.material().flat_map(read).collect())
 }
 
 /// The words of a few letters in a text.
@@ -231,8 +235,7 @@ fn is_same_language(text: &str, basis: &FloorBasis<'_>) -> bool {
     if basis.candidates.iter().all(|(_, one)| is_latin(one) != is_latin(text)) {
         return false;
     }
-    let own = small_words(text);
-    let known: Shingles = basis.material().flat_map(small_words).collect();
+    let (own, known) = beside_material(text, basis, small_words);
     own.len() < LANGUAGE_WORDS_MIN || percent(shared(&own, &known), own.len()) >= LANGUAGE_PERCENT
 }
 
